@@ -1,0 +1,187 @@
+"""The collector: a process of its own that asks every source each tick and sends what it has.
+
+A driver call can hang for ever, in the kernel, where no thread can be cancelled and from where no
+process can exit. So the front end never makes one: it reads samples from this process, and when this
+process is stuck, it leaves it behind.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from .limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from .runner import SourceRunner
+from .sample import (
+    CgroupReading,
+    DriverReading,
+    GpuReading,
+    HostReading,
+    ProbeReading,
+    ProcessReading,
+    Sample,
+    SourceStatus,
+    XidReading,
+)
+from .source import Part, Source
+
+GRACE_RATIO = 0.25
+"""Share of the interval for which a sample waits for its sources before it leaves without them."""
+FORGET_SECONDS = 60.0
+"""A reading of this age is not sent again, except a GPU's, whose row must stay."""
+
+
+@dataclass
+class _Gathered:
+    """The newest parts of all sources, sorted by kind."""
+
+    driver: DriverReading | None = None
+    host: HostReading | None = None
+    gpus: list[GpuReading] = field(default_factory=list[GpuReading])
+    xids: list[XidReading] = field(default_factory=list[XidReading])
+    processes: list[ProcessReading] = field(default_factory=list[ProcessReading])
+    cgroups: list[CgroupReading] = field(default_factory=list[CgroupReading])
+    probes: list[ProbeReading] = field(default_factory=list[ProbeReading])
+
+    def add(self, part: Part) -> None:
+        """File one part."""
+        match part:
+            case GpuReading():
+                self.gpus.append(part)
+            case ProcessReading():
+                self.processes.append(part)
+            case XidReading():
+                self.xids.append(part)
+            case CgroupReading():
+                self.cgroups.append(part)
+            case ProbeReading():
+                self.probes.append(part)
+            case DriverReading():
+                self.driver = part
+            case HostReading():
+                self.host = part
+
+
+class Collector:
+    """Makes a sample each interval out of the newest readings of its sources.
+
+    Args:
+        node: name of this machine.
+        boot_id: of this machine's run; differs after each start of the kernel.
+        interval_seconds: between samples, held to 0.2..60.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        node: str,
+        boot_id: str = "",
+        interval_seconds: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._node = node
+        self._boot_id = boot_id
+        self._clock = clock
+        self._runners: list[SourceRunner] = []
+        self._changed = threading.Condition()
+        self._hurry = False
+        self._sequence = 0
+        self._interval = 1.0
+        self.set_interval(interval_seconds)
+
+    def add(self, source: Source) -> None:
+        """Take up a source. Any thread may call this at any time."""
+        runner = SourceRunner(source, self._notify, self._clock)
+        with self._changed:
+            self._runners.append(runner)
+
+    def set_interval(self, seconds: float) -> float:
+        """From the next sample on; returns what it was held to."""
+        self._interval = min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, seconds))
+        self.hurry()
+        return self._interval
+
+    def hurry(self) -> None:
+        """Take the next sample now."""
+        with self._changed:
+            self._hurry = True
+            self._changed.notify_all()
+
+    def samples(self) -> Iterator[Sample]:
+        """One sample each interval, for ever, on time whatever the sources do."""
+        due = self._clock()
+        while True:
+            self._ask_all(due + self._interval * GRACE_RATIO)
+            yield self._sample()
+            # A reader that came late gets the next sample in its own time, not a burst.
+            due = max(due + self._interval, self._clock())
+            if self._sleep_until(due):
+                due = self._clock()
+
+    def _ask_all(self, deadline: float) -> None:
+        """Ask every source that is free, and those that they bring along; wait for them a little."""
+        seen: set[SourceRunner] = set()
+        asked: list[SourceRunner] = []
+        with self._changed:
+            while True:
+                for runner in self._runners:
+                    if runner not in seen:
+                        seen.add(runner)
+                        if not runner.busy:  # else it hangs since an earlier tick: no more waiting
+                            runner.ask()
+                            asked.append(runner)
+                left = deadline - self._clock()
+                if left <= 0 or not any(runner.busy for runner in asked):
+                    return
+                self._changed.wait(left)
+
+    def _sleep_until(self, due: float) -> bool:
+        """Whether somebody was in a hurry before that."""
+        with self._changed:
+            while not self._hurry:
+                left = due - self._clock()
+                if left <= 0:
+                    return False
+                self._changed.wait(left)
+            self._hurry = False
+            return True
+
+    def _sample(self) -> Sample:
+        now = self._clock()
+        gathered, statuses = self._gather(now)
+        self._sequence += 1
+        return Sample(
+            time_seconds=time.time(),
+            monotonic_seconds=now,
+            sequence=self._sequence,
+            node=self._node,
+            interval_seconds=self._interval,
+            boot_id=self._boot_id,
+            driver=gathered.driver,
+            gpus=tuple(sorted(gathered.gpus, key=lambda gpu: gpu.index)),
+            xids=tuple(gathered.xids),
+            processes=tuple(gathered.processes),
+            cgroups=tuple(gathered.cgroups),
+            host=gathered.host,
+            probes=tuple(gathered.probes),
+            sources=statuses,
+        )
+
+    def _gather(self, now: float) -> tuple[_Gathered, tuple[SourceStatus, ...]]:
+        gathered = _Gathered()
+        statuses: list[SourceStatus] = []
+        for runner in tuple(self._runners):
+            parts, status = runner.newest()
+            statuses.append(status)
+            read_at = status.monotonic_seconds
+            forgotten = read_at is None or now - read_at > FORGET_SECONDS
+            for part in parts:
+                if not forgotten or isinstance(part, GpuReading):
+                    gathered.add(part)
+        return gathered, tuple(statuses)
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()

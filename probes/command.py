@@ -1,0 +1,58 @@
+"""What a front end may ask of a collector, over its standard input."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class SetInterval(msgspec.Struct, frozen=True, kw_only=True, tag="interval"):
+    """Take a sample every so many seconds."""
+
+    command_id: int
+    seconds: float
+
+
+class Attach(msgspec.Struct, frozen=True, kw_only=True, tag="attach"):
+    """Watch this process and its tree, whether or not it is on a GPU."""
+
+    command_id: int
+    pid: int
+
+
+class Detach(msgspec.Struct, frozen=True, kw_only=True, tag="detach"):
+    """The opposite of `Attach`."""
+
+    command_id: int
+    pid: int
+
+
+class Dump(msgspec.Struct, frozen=True, kw_only=True, tag="dump"):
+    """Take a sample now, whatever the interval."""
+
+    command_id: int
+
+
+class SendSignal(msgspec.Struct, frozen=True, kw_only=True, tag="signal"):
+    """Send a signal to exactly that process; a pid that now belongs to another is refused."""
+
+    command_id: int
+    pid: int
+    start_time_seconds: float
+    signal: int
+
+
+class ShowEnvironment(msgspec.Struct, frozen=True, kw_only=True, tag="environment"):
+    """The whole environment of one process, for the eyes of the one who asked; never recorded."""
+
+    command_id: int
+    pid: int
+    start_time_seconds: float
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True, tag="stop"):
+    """End."""
+
+    command_id: int
+
+
+Command = SetInterval | Attach | Detach | Dump | SendSignal | ShowEnvironment | Stop

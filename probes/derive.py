@@ -1,0 +1,62 @@
+"""From samples to frames: a pure function, the same live, in a replay and in a simulation.
+
+Fold it over a stream: ``frame = derive(frame, sample)``. A reading that was sent again because its
+source is late keeps its rates and grows in age; a GPU that vanished from the stream keeps its row.
+"""
+
+from __future__ import annotations
+
+from .derive_gpu import derive_gpus, links_of
+from .derive_host import derive_cgroups, derive_host
+from .derive_job import derive_jobs
+from .derive_process import derive_processes
+from .frame import Frame, ProbeFrame, SourceFrame
+from .frozen import extend
+from .jobs import group_jobs
+from .sample import Sample
+
+
+def derive(previous: Frame | None, current: Sample) -> Frame:
+    """The frame of a sample.
+
+    Args:
+        previous: the frame of the sample before, of the same node; ``None`` at the start, and after
+            a jump in a recording. Without it no rate can be told.
+        current: the sample.
+    """
+    if previous is not None and previous.boot_id != current.boot_id:
+        previous = None  # the node was started anew: nothing of before can be compared
+    grouping = group_jobs(current.processes, current.gpus)
+    jobs = derive_jobs(previous, current, grouping.jobs)
+    gpus = derive_gpus(previous, current, jobs)
+    driver = current.driver
+    return Frame(
+        time_seconds=current.time_seconds,
+        monotonic_seconds=current.monotonic_seconds,
+        sequence=current.sequence,
+        interval_seconds=current.interval_seconds,
+        node=current.node,
+        boot_id=current.boot_id,
+        driver_version=driver.driver_version if driver else None,
+        nvml_version=driver.nvml_version if driver else None,
+        cuda_version=driver.cuda_version if driver else None,
+        gpus=gpus,
+        processes=derive_processes(previous, current, grouping),
+        jobs=jobs,
+        links=tuple(link for gpu in gpus for link in links_of(gpu)),
+        host=derive_host(previous, current),
+        cgroups=derive_cgroups(previous, current),
+        probes=tuple(
+            extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
+            for probe in current.probes
+        ),
+        xids=current.xids,
+        sources=tuple(
+            extend(SourceFrame, status, age_seconds=_age(status.monotonic_seconds, current))
+            for status in current.sources
+        ),
+    )
+
+
+def _age(moment: float | None, sample: Sample) -> float | None:
+    return None if moment is None else max(0.0, sample.monotonic_seconds - moment)

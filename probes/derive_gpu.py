@@ -1,0 +1,187 @@
+"""GPUs: rates, staleness, and the rows of those that are gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from .frame import Frame, GpuFrame, JobFrame, LinkFrame, RankFrame
+from .frozen import extend
+from .rates import counter_rates
+from .sample import GpuReading, Missing, Sample, gpu_source_name
+
+PCIE_LANE_BYTES_PER_SECOND = {
+    1: 2.5e9 / 8 * 8 / 10,
+    2: 5e9 / 8 * 8 / 10,
+    3: 8e9 / 8 * 128 / 130,
+    4: 16e9 / 8 * 128 / 130,
+    5: 32e9 / 8 * 128 / 130,
+    6: 64e9 / 8 * 242 / 256,
+}
+"""One lane, one direction, line encoding taken off (PCI-SIG: 8b/10b, 128b/130b, 242B/256B flits)."""
+
+_RATES = {
+    "pcie_rx_bytes_per_second": "pcie_rx_bytes",
+    "pcie_tx_bytes_per_second": "pcie_tx_bytes",
+    "nvlink_rx_bytes_per_second": "nvlink_rx_bytes",
+    "nvlink_tx_bytes_per_second": "nvlink_tx_bytes",
+    "pcie_replays_per_second": "pcie_replays",
+}
+
+
+def stale_after_seconds(interval_seconds: float) -> float:
+    """From this age on a reading is stale: one missed turn is not, two are."""
+    return 1.5 * interval_seconds + 0.5
+
+
+def derive_gpus(
+    previous: Frame | None, current: Sample, jobs: Sequence[JobFrame]
+) -> tuple[GpuFrame, ...]:
+    """A row for each GPU of the sample, and for each that an earlier frame had."""
+    before = {gpu.index: gpu for gpu in (previous.gpus if previous else ())}
+    on = {
+        rank.gpu_index: (rank, job.id)
+        for job in jobs
+        for rank in job.ranks
+        if rank.gpu_index is not None
+    }
+    rows = {
+        reading.index: _derive_gpu(reading, before.get(reading.index), current)
+        for reading in current.gpus
+    }
+    for index, gpu in before.items():
+        rows.setdefault(index, _vanished(gpu, current))
+    return tuple(_with_rank(rows[index], on.get(index)) for index in sorted(rows))
+
+
+def links_of(gpu: GpuFrame) -> Iterator[LinkFrame]:
+    """The roads that lead to a GPU."""
+    kinds = ("pcie", "nvlink") if gpu.nvlinks else ("pcie",)
+    for kind in kinds:
+        fields = {
+            name: f"{kind}_{name}"
+            for name in ("rx_bytes_per_second", "tx_bytes_per_second", "limit_bytes_per_second")
+        }
+        yield LinkFrame(
+            id=f"gpu{gpu.index} {kind}",
+            kind=kind,
+            gpu_index=gpu.index,
+            missing={
+                name: gpu.missing[field] for name, field in fields.items() if field in gpu.missing
+            },
+            **{name: getattr(gpu, field) for name, field in fields.items()},
+        )
+
+
+def _derive_gpu(reading: GpuReading, previous: GpuFrame | None, sample: Sample) -> GpuFrame:
+    if previous is not None and previous.uuid != reading.uuid:
+        previous = None  # another card under the same number
+    missing = dict(reading.missing)
+    derived = {**_rates(reading, previous, missing), **_limits(reading, missing)}
+    age = max(0.0, sample.monotonic_seconds - reading.monotonic_seconds)
+    status, reason = _status(reading, age, sample)
+    return extend(
+        GpuFrame,
+        reading,
+        **derived,
+        status=status,
+        status_reason=reason,
+        age_seconds=age,
+        ecc_uncorrected_since_start=_since_start(reading, previous),
+        missing=missing,
+    )
+
+
+def _rates(reading: GpuReading, previous: GpuFrame | None, missing: Missing) -> dict[str, Any]:
+    """From counters, except where the driver itself gave the rate."""
+    counters = {
+        name: counter
+        for name, counter in _RATES.items()
+        if getattr(reading, name, None) is None and name not in reading.missing
+    }
+    rates = counter_rates(reading, previous, counters, missing)
+    return _on_driver_clock(rates, reading, previous)
+
+
+def _on_driver_clock(
+    rates: dict[str, Any], reading: GpuReading, previous: GpuFrame | None
+) -> dict[str, Any]:
+    """The NVLink counters carry the driver's own time stamps, which jitter less than ours."""
+    now = reading.nvlink_monotonic_seconds
+    before = previous.nvlink_monotonic_seconds if previous else None
+    if previous is None or now is None or before is None or now <= before:
+        return rates
+    scale = (reading.monotonic_seconds - previous.monotonic_seconds) / (now - before)
+    return {
+        name: value * scale if name.startswith("nvlink") and value is not None else value
+        for name, value in rates.items()
+    }
+
+
+def _limits(reading: GpuReading, missing: Missing) -> dict[str, Any]:
+    lane = PCIE_LANE_BYTES_PER_SECOND.get(reading.pcie_generation or 0)
+    pcie = lane * reading.pcie_width if lane and reading.pcie_width else None
+    if pcie is None:
+        missing["pcie_limit_bytes_per_second"] = "generation or width of the link is not known"
+    speeds = [
+        link.speed_bytes_per_second
+        for link in reading.nvlinks or ()
+        if link.active and link.speed_bytes_per_second is not None
+    ]
+    if not speeds:
+        missing["nvlink_limit_bytes_per_second"] = "no active NVLink whose speed is known"
+    return {
+        "pcie_limit_bytes_per_second": pcie,
+        "nvlink_limit_bytes_per_second": sum(speeds) if speeds else None,
+    }
+
+
+def _status(reading: GpuReading, age: float, sample: Sample) -> tuple[str, str]:
+    if reading.lost:
+        return "lost", "the driver says that this GPU is lost"
+    if age > stale_after_seconds(sample.interval_seconds):
+        return "stale", _source_reason(reading.index, sample)
+    return "ok", ""
+
+
+def _source_reason(index: int, sample: Sample) -> str:
+    name = gpu_source_name(index)
+    reasons = (source.reason for source in sample.sources if source.name == name)
+    return next(reasons, "") or "the driver does not answer for this GPU"
+
+
+def _since_start(reading: GpuReading, previous: GpuFrame | None) -> int | None:
+    if reading.ecc_uncorrected is None:
+        return None
+    if previous is None or previous.ecc_uncorrected is None:
+        return previous.ecc_uncorrected_since_start or 0 if previous else 0
+    grown = reading.ecc_uncorrected - previous.ecc_uncorrected
+    # After a reload the counter starts at 0 again: what it shows has then come since.
+    return (previous.ecc_uncorrected_since_start or 0) + (
+        grown if grown >= 0 else reading.ecc_uncorrected
+    )
+
+
+def _vanished(gpu: GpuFrame, sample: Sample) -> GpuFrame:
+    """What is left of a GPU that the sample does not have any more: who it was, no values."""
+    return GpuFrame(
+        index=gpu.index,
+        monotonic_seconds=gpu.monotonic_seconds,
+        uuid=gpu.uuid,
+        name=gpu.name,
+        serial=gpu.serial,
+        pci_bus_id=gpu.pci_bus_id,
+        lost=True,
+        status="lost",
+        status_reason="the driver does not list this GPU any more",
+        age_seconds=max(0.0, sample.monotonic_seconds - gpu.monotonic_seconds),
+    )
+
+
+def _with_rank(gpu: GpuFrame, on: tuple[RankFrame, str] | None) -> GpuFrame:
+    if on is None:
+        return gpu
+    rank, job_id = on
+    return msgspec.structs.replace(gpu, rank=rank.rank, job_id=job_id)

@@ -1,0 +1,78 @@
+"""Jobs: what the probes inside them tell, rank by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from .frame import Frame, JobFrame, ProbeFrame, RankFrame
+from .rates import rate
+from .sample import ProbeReading, Sample
+
+_NO_PROBE = "no probe in this process: start it under `gputop run`"
+
+
+def derive_jobs(
+    previous: Frame | None, current: Sample, jobs: Sequence[JobFrame]
+) -> tuple[JobFrame, ...]:
+    """The jobs as grouped, each rank with its phase where a probe tells it."""
+    probes = {(probe.pid, probe.start_time_seconds): probe for probe in current.probes}
+    before = {
+        (probe.pid, probe.start_time_seconds): probe
+        for probe in (previous.probes if previous else ())
+    }
+    shares = {
+        (rank.pid, rank.start_time_seconds): rank
+        for job in (previous.jobs if previous else ())
+        for rank in job.ranks
+    }
+
+    def with_probe(rank: RankFrame) -> RankFrame:
+        key = (rank.pid, rank.start_time_seconds)
+        probe = probes.get(key)
+        if probe is None:
+            return msgspec.structs.replace(rank, missing={**rank.missing, "phase": _NO_PROBE})
+        return _probed(rank, probe, before.get(key), shares.get(key), current)
+
+    return tuple(
+        msgspec.structs.replace(job, ranks=tuple(map(with_probe, job.ranks))) for job in jobs
+    )
+
+
+def _probed(
+    rank: RankFrame,
+    probe: ProbeReading,
+    previous: ProbeFrame | None,
+    before: RankFrame | None,
+    sample: Sample,
+) -> RankFrame:
+    began = probe.phase_monotonic_seconds
+    same = previous is not None and previous.monotonic_seconds == probe.monotonic_seconds
+    seconds = probe.monotonic_seconds - previous.monotonic_seconds if previous else 0.0
+    return msgspec.structs.replace(
+        rank,
+        phase=probe.phase,
+        # Against the sample, not the reading: a frozen job's phase goes on growing old.
+        phase_age_seconds=None if began is None else max(0.0, sample.monotonic_seconds - began),
+        phase_source="measured",
+        step=probe.step,
+        step_seconds=probe.step_seconds,
+        samples_per_second=before.samples_per_second
+        if same and before
+        else rate(probe.samples, previous.samples if previous else None, seconds),
+        phases=before.phases if same and before else _shares(probe, previous),
+    )
+
+
+def _shares(probe: ProbeReading, previous: ProbeFrame | None) -> dict[str, float]:
+    if previous is None:
+        return {}
+    grown = {
+        phase: seconds - previous.phase_seconds.get(phase, 0.0)
+        for phase, seconds in probe.phase_seconds.items()
+    }
+    if any(seconds < 0 for seconds in grown.values()):
+        return {}  # the probe was started anew
+    whole = sum(grown.values())
+    return {phase: seconds / whole for phase, seconds in grown.items()} if whole > 0 else {}

@@ -1,0 +1,211 @@
+"""What is drawn, exported and judged: a `Frame` is one sample with its rates and joins worked out.
+
+The field names are the public ones: `gputop --once --format json` prints a frame as it stands here.
+Each class adds to the reading it inherits from; units and the meaning of ``None`` are the same.
+`derive.derive` makes frames and is the only place that does.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from .sample import (
+    SCHEMA_VERSION,
+    CgroupReading,
+    DiskReading,
+    GpuReading,
+    HostReading,
+    Missing,
+    NetworkReading,
+    ProbeReading,
+    ProcessReading,
+    SourceStatus,
+    XidReading,
+)
+
+GpuStatus = Literal["ok", "stale", "lost"]
+Origin = Literal["measured", "sampled", "inferred"]
+ProcessRole = Literal["rank", "worker", "launcher", "other"]
+
+
+class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
+    """One GPU at this instant. With ``stale`` the values are as old as ``age_seconds`` says."""
+
+    status: GpuStatus = "ok"
+    age_seconds: float = 0.0
+    status_reason: str = ""
+    pcie_limit_bytes_per_second: float | None = None
+    """What the link as trained now can carry in one direction, encoding taken off."""
+    pcie_replays_per_second: float | None = None
+    nvlink_limit_bytes_per_second: float | None = None
+    """Sum over the active links, one direction."""
+    ecc_uncorrected_since_start: int | None = None
+    """Growth of the volatile counter since this monitor first saw it."""
+    rank: int | None = None
+    job_id: str | None = None
+
+
+class ProcessFrame(ProcessReading, frozen=True, kw_only=True, omit_defaults=False):
+    """One process. ``cpu_cores`` is in cores: 1.5 means one and a half cores busy."""
+
+    cpu_cores: float | None = None
+    run_delay_ratio: float | None = None
+    """Share of the time in which its main thread was ready but had no core."""
+    read_bytes_per_second: float | None = None
+    write_bytes_per_second: float | None = None
+    voluntary_switches_per_second: float | None = None
+    role: ProcessRole = "other"
+    rank: int | None = None
+    local_rank: int | None = None
+    rank_pid: int | None = None
+    """For a worker: the pid of its rank."""
+    job_id: str | None = None
+    gpus: tuple[int, ...] = ()
+    """Indices of the GPUs on which the driver lists it."""
+    gpu_memory_bytes: int | None = None
+    """Sum over those GPUs; ``None`` where the driver hides it."""
+    sm_ratio: float | None = None
+    """Mean over those GPUs."""
+    age_seconds: float = 0.0
+
+
+class DiskFrame(DiskReading, frozen=True, kw_only=True, omit_defaults=False):
+    read_bytes_per_second: float | None = None
+    write_bytes_per_second: float | None = None
+    busy_ratio: float | None = None
+
+
+class NetworkFrame(NetworkReading, frozen=True, kw_only=True, omit_defaults=False):
+    rx_bytes_per_second: float | None = None
+    tx_bytes_per_second: float | None = None
+    dropped_per_second: float | None = None
+
+
+class HostFrame(HostReading, frozen=True, kw_only=True, omit_defaults=False):
+    """The node; ratios are over all cores since the previous frame."""
+
+    cpu_ratio: float | None = None
+    cpu_iowait_ratio: float | None = None
+    swap_in_bytes_per_second: float | None = None
+    swap_out_bytes_per_second: float | None = None
+    pressure_cpu_ratio: float | None = None
+    pressure_memory_ratio: float | None = None
+    pressure_io_ratio: float | None = None
+    pressure_io_full_ratio: float | None = None
+    read_bytes_per_second: float | None = None
+    """Over all disks."""
+    write_bytes_per_second: float | None = None
+    rx_bytes_per_second: float | None = None
+    """Over all network interfaces."""
+    tx_bytes_per_second: float | None = None
+    disks: tuple[DiskFrame, ...] | None = None
+    networks: tuple[NetworkFrame, ...] | None = None
+    age_seconds: float = 0.0
+
+
+class CgroupFrame(CgroupReading, frozen=True, kw_only=True, omit_defaults=False):
+    throttled_ratio: float | None = None
+    """Share of the scheduling periods since the previous frame in which it was held back."""
+    oom_kills_since_start: int | None = None
+    pids: tuple[int, ...] = ()
+    """Of the processes of interest in it."""
+
+
+class LinkFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """One road between two places, with what it carries and what it could."""
+
+    id: str
+    kind: Literal["pcie", "nvlink", "infiniband", "ethernet"]
+    gpu_index: int | None = None
+    rx_bytes_per_second: float | None = None
+    tx_bytes_per_second: float | None = None
+    limit_bytes_per_second: float | None = None
+    """One direction."""
+    missing: Missing = {}
+
+
+class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """One training process of a job. Without a probe everything from ``phase`` on is ``None``."""
+
+    rank: int | None
+    local_rank: int | None = None
+    pid: int
+    start_time_seconds: float
+    gpu_index: int | None = None
+    gpu_uuid: str | None = None
+    workers: tuple[int, ...] = ()
+    """Pids of its DataLoader workers and other children."""
+    phase: str | None = None
+    phase_age_seconds: float | None = None
+    phase_source: Origin | None = None
+    step: int | None = None
+    step_seconds: float | None = None
+    samples_per_second: float | None = None
+    phases: dict[str, float] = {}
+    """Share of the time since the previous frame per phase; sums to 1 where a probe is present."""
+    ledger: dict[str, float] = {}
+    """Seconds per loss over the last minute."""
+    missing: Missing = {}
+
+
+class JobFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """Processes that belong to one training run on this node."""
+
+    id: str
+    """Stable for the life of the job: made of what started it (Slurm job, launcher pid, rank pid)."""
+    name: str
+    """The script, for people."""
+    user: str | None = None
+    world_size: int | None = None
+    slurm_job_id: str | None = None
+    container_id: str | None = None
+    launcher_pid: int | None = None
+    ranks: tuple[RankFrame, ...] = ()
+    pids: tuple[int, ...] = ()
+
+
+class ProbeFrame(ProbeReading, frozen=True, kw_only=True, omit_defaults=False):
+    age_seconds: float = 0.0
+
+
+class SourceFrame(SourceStatus, frozen=True, kw_only=True, omit_defaults=False):
+    age_seconds: float | None = None
+    """Of its last good reading; ``None``: there never was one."""
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything known of one node at one instant, ready to be drawn, exported or judged."""
+
+    schema_version: int = SCHEMA_VERSION
+    time_seconds: float
+    monotonic_seconds: float
+    sequence: int = 0
+    interval_seconds: float = 1.0
+    node: str
+    boot_id: str = ""
+    driver_version: str | None = None
+    nvml_version: str | None = None
+    cuda_version: str | None = None
+    gpus: tuple[GpuFrame, ...] = ()
+    processes: tuple[ProcessFrame, ...] = ()
+    jobs: tuple[JobFrame, ...] = ()
+    links: tuple[LinkFrame, ...] = ()
+    host: HostFrame | None = None
+    cgroups: tuple[CgroupFrame, ...] = ()
+    probes: tuple[ProbeFrame, ...] = ()
+    xids: tuple[XidReading, ...] = ()
+    sources: tuple[SourceFrame, ...] = ()
+
+    def gpu(self, index: int) -> GpuFrame | None:
+        """The GPU of that NVML index, or ``None``."""
+        return next((gpu for gpu in self.gpus if gpu.index == index), None)
+
+    def process(self, pid: int) -> ProcessFrame | None:
+        """The process of that pid, or ``None``."""
+        return next((process for process in self.processes if process.pid == pid), None)
+
+    def source(self, name: str) -> SourceFrame | None:
+        """How the source of that name fared, or ``None``."""
+        return next((source for source in self.sources if source.name == name), None)

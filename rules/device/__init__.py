@@ -1,0 +1,1 @@
+"""HW 2xx: what is wrong with, or oddly idle on, a GPU."""

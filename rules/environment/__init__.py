@@ -1,0 +1,1 @@
+"""ENV 6xx: how the node and the job are set up."""

@@ -1,0 +1,108 @@
+"""What a rule says about a subject: the judgement's own words, frozen, ready to be shown or sent."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ..probes.frame import Frame, Origin
+
+Severity = Literal["info", "warning", "error"]
+SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
+
+SubjectKind = Literal["gpu", "link", "rank", "job", "process", "cgroup", "host", "node"]
+FindingState = Literal["pending", "active", "cleared"]
+
+
+class Subject(msgspec.Struct, frozen=True, kw_only=True):
+    """Who or what a finding is about."""
+
+    kind: SubjectKind
+    id: str
+    """Names it among its kind, and stays the same for its life."""
+    rank: int | None = None
+    gpu: int | None = None
+    """NVML index of the GPU concerned, where there is one."""
+    job: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it the same subject from frame to frame."""
+        return (self.kind, self.id)
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """One number (or word) that proves the finding."""
+
+    signal: str
+    """Field of the frame it was read from, or a plain name for a derived one."""
+    value: float | str | None
+    threshold: float | None = None
+    unit: str = ""
+    """SI base unit or ``ratio``: bytes, bytes_per_second, seconds, watts, hertz, celsius, cores…"""
+    comparison: Literal["≥", "≤", ">", "<", "≠", "against", ""] = ""
+    """How value stands to threshold; ``against``: the threshold is the median of its peers."""
+    origin: Origin = "measured"
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What one rule thinks of one subject in one frame."""
+
+    subject: Subject
+    holds: bool | None
+    """``None``: unknown, since something needed is missing."""
+    evidence: tuple[Evidence, ...] = ()
+    severity: Severity | None = None
+    """Where it differs from the rule's."""
+    confidence: float = 1.0
+    """From 0 to 1: how sure the rule is, confounders weighed."""
+    since_monotonic_seconds: float | None = None
+    """When the condition began, where the evidence tells: it counts towards hold-down."""
+    next_step: str | None = None
+    """Where it is more precise than the rule's."""
+    unknown_because: str = ""
+
+
+class FindingRef(msgspec.Struct, frozen=True, kw_only=True):
+    """Points at another finding."""
+
+    id: str
+    subject: Subject
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A verdict that has lasted, with its place among the others."""
+
+    id: str
+    """Of the rule."""
+    name: str
+    severity: Severity
+    subject: Subject
+    state: FindingState
+    since_seconds: float
+    """Unix time at which the condition began."""
+    seen_seconds: float
+    """For how long it has been seen to hold."""
+    cleared_seconds: float | None = None
+    """Unix time at which it was found gone."""
+    confidence: float = 1.0
+    evidence: tuple[Evidence, ...] = ()
+    explains: tuple[FindingRef, ...] = ()
+    """Its symptoms among the present findings."""
+    explained_by: FindingRef | None = None
+    """Its cause among the present findings: show it under that one."""
+    next_step: str = ""
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """A frame and everything that the rules say of it, most urgent first, causes before symptoms."""
+
+    frame: Frame
+    findings: tuple[Finding, ...] = ()
+    """Pending, active, and the cleared ones of the last ten minutes."""
+
+    @property
+    def active(self) -> tuple[Finding, ...]:
+        """Those that count."""
+        return tuple(finding for finding in self.findings if finding.state == "active")

@@ -1,0 +1,143 @@
+"""The recent past of the signals that rules and pictures look back on, in bounded memory."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from ..probes.frame import Frame
+
+GPU_SIGNALS = (
+    "utilization_ratio",
+    "sm_active_ratio",
+    "tensor_active_ratio",
+    "dram_active_ratio",
+    "memory_used_bytes",
+    "power_watts",
+    "temperature_celsius",
+    "sm_clock_hertz",
+    "pcie_rx_bytes_per_second",
+    "pcie_tx_bytes_per_second",
+    "nvlink_rx_bytes_per_second",
+    "nvlink_tx_bytes_per_second",
+)
+HOST_SIGNALS = (
+    "cpu_ratio",
+    "memory_available_bytes",
+    "swap_in_bytes_per_second",
+    "pressure_cpu_ratio",
+    "pressure_io_ratio",
+    "read_bytes_per_second",
+    "write_bytes_per_second",
+    "rx_bytes_per_second",
+    "tx_bytes_per_second",
+)
+
+_NAN = math.nan
+
+
+class Series:
+    """One signal of one subject over time. A moment at which it was missing is ``None``."""
+
+    def __init__(self, times: array[float], values: array[float]) -> None:
+        self._times = times
+        self._values = values
+
+    def last(self, count: int) -> list[float | None]:
+        """The newest ``count`` values, oldest first; fewer where there are no more."""
+        return [None if math.isnan(value) else value for value in self._values[-count:]]
+
+    def window(self, seconds: float) -> list[float]:
+        """The values, missing ones left out, of the last ``seconds`` before the newest moment."""
+        if not self._times:
+            return []
+        start = bisect_left(self._times, self._times[-1] - seconds)
+        return [value for value in self._values[start:] if not math.isnan(value)]
+
+    def mean(self, seconds: float) -> float | None:
+        """Mean over the last ``seconds``; ``None`` where nothing was read in them."""
+        values = self.window(seconds)
+        return sum(values) / len(values) if values else None
+
+
+class History:
+    """All series. Times are monotonic seconds of the node; older than ``seconds`` is forgotten."""
+
+    def __init__(self, seconds: float = 600.0) -> None:
+        self._seconds = seconds
+        self._times = array("d")
+        self._columns: dict[tuple[str, str], array[float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def add(self, frame: Frame) -> None:
+        """Take up a frame. One that is not newer than the last is ignored."""
+        now = frame.monotonic_seconds
+        if self._times and now <= self._times[-1]:
+            return
+        self._times.append(now)
+        for column, value in _values(frame):
+            values = self._columns.get(column)
+            if values is None:
+                values = self._columns[column] = array("d", [_NAN]) * (len(self._times) - 1)
+            values.append(_NAN if value is None else value)
+        self._pad()
+        self._forget(now - self._seconds)
+
+    def gpu(self, index: int, signal: str) -> Series:
+        """A signal of `GPU_SIGNALS`; empty where that GPU was never seen."""
+        return self._series(f"gpu {index}", signal)
+
+    def host(self, signal: str) -> Series:
+        """A signal of `HOST_SIGNALS`."""
+        return self._series("host", signal)
+
+    def rank(self, pid: int, signal: str) -> Series:
+        """``step_seconds`` or ``phase NAME`` (share) of a training process that has a probe."""
+        return self._series(f"rank {pid}", signal)
+
+    def seconds(self) -> float:
+        """How far back it goes."""
+        return self._times[-1] - self._times[0] if self._times else 0.0
+
+    def _series(self, subject: str, signal: str) -> Series:
+        values = self._columns.get((subject, signal))
+        if values is None:
+            return Series(array("d"), array("d"))
+        return Series(self._times, values)
+
+    def _pad(self) -> None:
+        length = len(self._times)
+        for values in self._columns.values():
+            if len(values) < length:
+                values.append(_NAN)
+
+    def _forget(self, before: float) -> None:
+        # In blocks, so that most frames move nothing in memory.
+        surplus = bisect_left(self._times, before)
+        if surplus < 64:
+            return
+        del self._times[:surplus]
+        for column, values in list(self._columns.items()):
+            del values[:surplus]
+            if all(map(math.isnan, values)):
+                del self._columns[column]
+
+
+def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
+    for gpu in frame.gpus:
+        subject = f"gpu {gpu.index}"
+        for signal in GPU_SIGNALS:
+            yield (subject, signal), getattr(gpu, signal) if gpu.status == "ok" else None
+    if frame.host is not None:
+        for signal in HOST_SIGNALS:
+            yield ("host", signal), getattr(frame.host, signal)
+    for job in frame.jobs:
+        for rank in job.ranks:
+            subject = f"rank {rank.pid}"
+            yield (subject, "step_seconds"), rank.step_seconds
+            for phase, share in rank.phases.items():
+                yield (subject, f"phase {phase}"), share

@@ -1,0 +1,1 @@
+"""HST 1xx: input and host."""

@@ -1,0 +1,1 @@
+"""LNK 5xx: PCIe, NVLink and networks."""

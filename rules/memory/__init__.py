@@ -1,0 +1,1 @@
+"""MEM 3xx: device memory."""

@@ -1,0 +1,210 @@
+"""The contract of a rule, and the bases that most rules share.
+
+One rule is one file in the folder of its family. The docstring of the class has four parts, Meaning,
+Impact, Diagnosis and Mitigation, from which ``gputop rules ID`` and the runbook are printed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import Any, ClassVar
+
+import msgspec
+
+from ..probes.frame import CgroupFrame, Frame, GpuFrame, HostFrame, JobFrame, ProcessFrame
+from .finding import Severity, Subject, Verdict
+from .history import History
+
+UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
+"""While a rank is in one of these, low utilisation and the like say nothing."""
+
+
+class Threshold(msgspec.Struct, frozen=True):
+    """A number that a rule compares with; it can be changed in the settings."""
+
+    value: float
+    unit: str
+    """As in `Evidence.unit`."""
+    source: str
+    """Who says so."""
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """What a rule may look at."""
+
+    frame: Frame
+    history: History
+
+
+class Rule(ABC):
+    """A judge of one kind of fault. Stateless: the engine does the waiting."""
+
+    id: ClassVar[str]
+    """HST 1xx, HW 2xx, MEM 3xx, RUN 4xx, LNK 5xx, ENV 6xx; never used again."""
+    name: ClassVar[str]
+    """The thing found, never the fix."""
+    severity: ClassVar[Severity]
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Fields of its subject without which it does not run."""
+    thresholds: ClassVar[Mapping[str, Threshold]] = {}
+    hold_seconds: ClassVar[float] = 30.0
+    """How long it must hold before it counts."""
+    clear_seconds: ClassVar[float] = 10.0
+    """How long it must be gone before it is cleared."""
+    explains: ClassVar[tuple[str, ...]] = ()
+    """Ids of the findings that are its symptoms on the same GPU, rank or job."""
+    next_step: ClassVar[str]
+    """What to do now, one sentence."""
+
+    def __init__(self, overrides: Mapping[str, float] | None = None) -> None:
+        defaults = {name: threshold.value for name, threshold in self.thresholds.items()}
+        self.limit: dict[str, float] = {**defaults, **(overrides or {})}
+
+    @abstractmethod
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        """A verdict for each subject of its kind in the frame."""
+
+    def _unmet(self, subject: Any) -> str:
+        """Why it cannot run on this subject, or an empty string."""
+        for field in self.needs:
+            if getattr(subject, field) is None:
+                return f"{field}: {subject.missing.get(field, 'not read yet')}"
+        return ""
+
+
+class GpuRule(Rule):
+    """A rule about single GPUs. It does not run on one that is stale or lost."""
+
+    settled_only: ClassVar[bool] = False
+    """Keep silent while the GPU's rank starts, compiles, saves or evaluates."""
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        for gpu in scene.frame.gpus:
+            why = self._unknown(gpu, scene.frame)
+            if why:
+                yield Verdict(subject=gpu_subject(gpu), holds=None, unknown_because=why)
+            else:
+                yield self.judge_gpu(gpu, scene)
+
+    @abstractmethod
+    def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
+        """The verdict on this GPU; every field in ``needs`` is there."""
+
+    def _unknown(self, gpu: GpuFrame, frame: Frame) -> str:
+        if gpu.status != "ok":
+            return f"GPU is {gpu.status}"
+        if self.settled_only:
+            phase = phase_of(gpu, frame)
+            if phase in UNSETTLED_PHASES:
+                return f"its rank is in {phase}"
+        return self._unmet(gpu)
+
+
+class HostRule(Rule):
+    """A rule about the node without its GPUs."""
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        host = scene.frame.host
+        subject = Subject(kind="host", id=scene.frame.node)
+        if host is None:
+            yield Verdict(subject=subject, holds=None, unknown_because="host is not read")
+            return
+        why = self._unmet(host)
+        if why:
+            yield Verdict(subject=subject, holds=None, unknown_because=why)
+        else:
+            yield self.judge_host(host, subject, scene)
+
+    @abstractmethod
+    def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:
+        """The verdict; every field in ``needs`` is there."""
+
+
+class ProcessRule(Rule):
+    """A rule about single processes of interest."""
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        for process in scene.frame.processes:
+            why = self._unmet(process)
+            if why:
+                yield Verdict(subject=process_subject(process), holds=None, unknown_because=why)
+            else:
+                yield self.judge_process(process, scene)
+
+    @abstractmethod
+    def judge_process(self, process: ProcessFrame, scene: Scene) -> Verdict:
+        """The verdict on this process; every field in ``needs`` is there."""
+
+
+class CgroupRule(Rule):
+    """A rule about the control groups of processes of interest."""
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        for group in scene.frame.cgroups:
+            subject = Subject(kind="cgroup", id=group.path)
+            why = self._unmet(group)
+            if why:
+                yield Verdict(subject=subject, holds=None, unknown_because=why)
+            else:
+                yield self.judge_cgroup(group, subject, scene)
+
+    @abstractmethod
+    def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:
+        """The verdict on this group; every field in ``needs`` is there."""
+
+
+class JobRule(Rule):
+    """A rule about whole jobs on this node."""
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        for job in scene.frame.jobs:
+            yield self.judge_job(job, Subject(kind="job", id=job.id, job=job.id), scene)
+
+    @abstractmethod
+    def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
+        """The verdict on this job."""
+
+
+def gpu_subject(gpu: GpuFrame) -> Subject:
+    """The subject that stands for a GPU."""
+    return Subject(kind="gpu", id=str(gpu.index), rank=gpu.rank, gpu=gpu.index, job=gpu.job_id)
+
+
+def process_subject(process: ProcessFrame) -> Subject:
+    """The subject that stands for a process: pid and start time, as a pid alone comes back."""
+    return Subject(
+        kind="process",
+        id=f"{process.pid}@{process.start_time_seconds:.2f}",
+        rank=process.rank,
+        gpu=process.gpus[0] if process.gpus else None,
+        job=process.job_id,
+    )
+
+
+def phase_of(gpu: GpuFrame, frame: Frame) -> str | None:
+    """The phase that the rank on this GPU is in, where a probe tells."""
+    for job in frame.jobs:
+        for rank in job.ranks:
+            if rank.gpu_index == gpu.index:
+                return rank.phase
+    return None
+
+
+def peers_of(gpu: GpuFrame, frame: Frame) -> tuple[GpuFrame, ...]:
+    """The other GPUs of its job, else the other GPUs of its model: those that answer."""
+    return tuple(
+        other
+        for other in frame.gpus
+        if other.index != gpu.index
+        and other.status == "ok"
+        and (other.job_id == gpu.job_id if gpu.job_id else other.name == gpu.name)
+    )
+
+
+def peer_median(gpu: GpuFrame, frame: Frame, signal: str) -> float | None:
+    """Median of a signal over its peers; ``None`` with fewer than two that have it."""
+    values = [getattr(peer, signal) for peer in peers_of(gpu, frame)]
+    present = [value for value in values if value is not None]
+    return median(present) if len(present) >= 2 else None
