@@ -12,7 +12,7 @@ from .derive_job import derive_jobs
 from .derive_process import derive_processes
 from .frame import Frame, ProbeFrame, SourceFrame
 from .frozen import extend
-from .jobs import group_jobs
+from .jobs import Grouping, group_jobs
 from .sample import Sample
 
 
@@ -26,7 +26,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     """
     if previous is not None and previous.boot_id != current.boot_id:
         previous = None  # the node was started anew: nothing of before can be compared
-    grouping = group_jobs(current.processes, current.gpus)
+    grouping = _group(current)
     jobs = derive_jobs(previous, current, grouping.jobs)
     gpus = derive_gpus(previous, current, jobs)
     driver = current.driver
@@ -56,6 +56,33 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
             for status in current.sources
         ),
     )
+
+
+_groupings: dict[str, tuple[object, Grouping]] = {}
+"""The last grouping of each node, with what it was made of: grouping costs more than all the rest of
+a frame, and its outcome changes only when processes come, go or start another program."""
+
+
+def _group(sample: Sample) -> Grouping:
+    made_of = (
+        [
+            (process.pid, process.start_time_seconds, process.parent_pid, process.namespace_pids)
+            + (process.name, process.command, process.user, process.container_id)
+            + (process.environment, process.environment_inherited)
+            for process in sample.processes
+        ],
+        [
+            (gpu.index, gpu.uuid, on.pid, on.kind, (on.memory_bytes or 0) >> 28)
+            for gpu in sample.gpus
+            for on in gpu.processes or ()
+        ],
+    )
+    last = _groupings.get(sample.node)
+    if last is not None and last[0] == made_of:
+        return last[1]
+    grouping = group_jobs(sample.processes, sample.gpus)
+    _groupings[sample.node] = (made_of, grouping)
+    return grouping
 
 
 def _age(moment: float | None, sample: Sample) -> float | None:

@@ -43,7 +43,8 @@ def derive_gpus(
     before = {gpu.index: gpu for gpu in (previous.gpus if previous else ())}
     on = {
         rank.gpu_index: (rank, job.id)
-        for job in jobs
+        # Where two jobs are on a GPU, it is the larger one's: the other is its guest.
+        for job in sorted(jobs, key=lambda job: len(job.ranks))
         for rank in job.ranks
         if rank.gpu_index is not None
     }
@@ -53,7 +54,9 @@ def derive_gpus(
     }
     for index, gpu in before.items():
         rows.setdefault(index, _vanished(gpu, current))
-    return tuple(_with_rank(rows[index], on.get(index)) for index in sorted(rows))
+    return tuple(
+        _with_rank(rows[index], on.get(index), before.get(index)) for index in sorted(rows)
+    )
 
 
 def links_of(gpu: GpuFrame) -> Iterator[LinkFrame]:
@@ -89,7 +92,7 @@ def _derive_gpu(reading: GpuReading, previous: GpuFrame | None, sample: Sample) 
         status=status,
         status_reason=reason,
         age_seconds=age,
-        ecc_uncorrected_since_start=_since_start(reading, previous),
+        **_ecc(reading, previous),
         missing=missing,
     )
 
@@ -152,16 +155,18 @@ def _source_reason(index: int, sample: Sample) -> str:
     return next(reasons, "") or "the driver does not answer for this GPU"
 
 
-def _since_start(reading: GpuReading, previous: GpuFrame | None) -> int | None:
-    if reading.ecc_uncorrected is None:
-        return None
-    if previous is None or previous.ecc_uncorrected is None:
-        return previous.ecc_uncorrected_since_start or 0 if previous else 0
-    grown = reading.ecc_uncorrected - previous.ecc_uncorrected
-    # After a reload the counter starts at 0 again: what it shows has then come since.
-    return (previous.ecc_uncorrected_since_start or 0) + (
-        grown if grown >= 0 else reading.ecc_uncorrected
-    )
+def _ecc(reading: GpuReading, previous: GpuFrame | None) -> dict[str, int | None]:
+    """Errors since we came: beyond what the counter showed then, whatever happened to it since."""
+    start = previous.ecc_uncorrected_at_start if previous else None
+    since = previous.ecc_uncorrected_since_start if previous else None
+    now = reading.ecc_uncorrected
+    if now is not None:
+        if start is None or since is None:
+            start = now
+        elif now < start + since:  # the driver was loaded anew, and the counter began at 0 again
+            start = -since
+        since = now - start
+    return {"ecc_uncorrected_at_start": start, "ecc_uncorrected_since_start": since}
 
 
 def _vanished(gpu: GpuFrame, sample: Sample) -> GpuFrame:
@@ -180,8 +185,13 @@ def _vanished(gpu: GpuFrame, sample: Sample) -> GpuFrame:
     )
 
 
-def _with_rank(gpu: GpuFrame, on: tuple[RankFrame, str] | None) -> GpuFrame:
-    if on is None:
-        return gpu
-    rank, job_id = on
-    return msgspec.structs.replace(gpu, rank=rank.rank, job_id=job_id)
+def _with_rank(
+    gpu: GpuFrame, on: tuple[RankFrame, str] | None, previous: GpuFrame | None
+) -> GpuFrame:
+    if on is not None:
+        rank, job_id = on
+        return msgspec.structs.replace(gpu, rank=rank.rank, job_id=job_id)
+    if gpu.status == "lost" and previous is not None:
+        # A lost GPU lists no processes; whose it was is what people ask first.
+        return msgspec.structs.replace(gpu, rank=previous.rank, job_id=previous.job_id)
+    return gpu

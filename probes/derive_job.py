@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -22,21 +23,30 @@ def derive_jobs(
         (probe.pid, probe.start_time_seconds): probe
         for probe in (previous.probes if previous else ())
     }
-    shares = {
+    earlier = {
         (rank.pid, rank.start_time_seconds): rank
         for job in (previous.jobs if previous else ())
         for rank in job.ranks
     }
+    lost = {gpu.index for gpu in current.gpus if gpu.lost}
 
-    def with_probe(rank: RankFrame) -> RankFrame:
+    def known(rank: RankFrame) -> RankFrame:
         key = (rank.pid, rank.start_time_seconds)
+        rank = _on_lost_gpu(rank, earlier.get(key), lost)
         probe = probes.get(key)
         if probe is None:
             return msgspec.structs.replace(rank, missing={**rank.missing, "phase": _NO_PROBE})
-        return _probed(rank, probe, before.get(key), shares.get(key), current)
+        return _probed(rank, probe, before.get(key), earlier.get(key), current)
 
-    return tuple(
-        msgspec.structs.replace(job, ranks=tuple(map(with_probe, job.ranks))) for job in jobs
+    return tuple(msgspec.structs.replace(job, ranks=tuple(map(known, job.ranks))) for job in jobs)
+
+
+def _on_lost_gpu(rank: RankFrame, earlier: RankFrame | None, lost: AbstractSet[int]) -> RankFrame:
+    """A lost GPU lists no processes, but whoever was on it has not gone anywhere."""
+    if rank.gpu_index is not None or earlier is None or earlier.gpu_index not in lost:
+        return rank
+    return msgspec.structs.replace(
+        rank, gpu_index=earlier.gpu_index, gpu_uuid=earlier.gpu_uuid, missing=earlier.missing
     )
 
 

@@ -43,6 +43,8 @@ class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
     """Sum over the active links, one direction."""
     ecc_uncorrected_since_start: int | None = None
     """Growth of the volatile counter since this monitor first saw it."""
+    ecc_uncorrected_at_start: int | None = None
+    """What the counter showed then."""
     rank: int | None = None
     job_id: str | None = None
 

@@ -1,0 +1,41 @@
+"""All scenarios, by name."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from . import device_faults, input_faults, memory_faults, speed_faults
+from .scenario import Scenario, UnknownScenario
+
+_ALL = (
+    Scenario(name="healthy", summary="Eight GPUs training at full speed; nothing is wrong."),
+    input_faults.INPUT_BOUND,
+    device_faults.GPU_LOST,
+    device_faults.DRIVER_WEDGED,
+    speed_faults.THERMAL_THROTTLE,
+    speed_faults.POWER_CAP,
+    speed_faults.CLOCK_STUCK,
+    speed_faults.HOLLOW,
+    input_faults.STRAGGLER,
+    input_faults.CPU_THROTTLED,
+    input_faults.SWAP,
+    memory_faults.MEMORY_FULL,
+    memory_faults.ORPHAN_MEMORY,
+    memory_faults.OTHER_TENANT,
+    device_faults.ECC,
+    device_faults.PCIE_DEGRADED,
+)
+
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}
+
+
+def scenario(name: str) -> Scenario:
+    """The scenario of that name.
+
+    Raises:
+        UnknownScenario: when there is none.
+    """
+    if name not in SCENARIOS:
+        nearest = get_close_matches(name, SCENARIOS, 1, 0.4)
+        raise UnknownScenario(name, nearest[0] if nearest else None)
+    return SCENARIOS[name]

@@ -1,0 +1,175 @@
+"""The training job's steps: how long each phase of each rank takes, and who waits for whom.
+
+All ranks start a step together and end it together, since each step ends in a collective: a rank that
+is done early spins in ``comm`` until the slowest has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import NamedTuple
+
+from .activity import SPINNING, TRAINING, Work
+from .timeline import MICROSECONDS, Stretch, Timeline
+
+RANKS = 8
+FOR_EVER = 1e8
+"""Seconds. A phase of this length is one that never ends."""
+
+_STEPS = 16
+"""So many steps are made up, each a little different; then they come again."""
+_PHASE_JITTER = 0.012
+_STEP_JITTER = 0.006
+
+
+class Pace(NamedTuple):
+    """How long a rank takes for each phase, in seconds, if it need not wait, and what happens."""
+
+    data: float = 0.03
+    h2d: float = 0.06
+    forward: float = 0.66
+    backward: float = 1.25
+    comm: float = 0.07
+    optimizer: float = 0.20
+    other: float = 0.02
+    work: Work = TRAINING
+
+
+class Stage(NamedTuple):
+    """From the first step after a moment on, every rank has another pace."""
+
+    at_seconds: float
+    """On the clock of `node.SimulatedNode.sample_at`."""
+    paces: tuple[Pace, ...]
+    """Of each rank."""
+
+
+def everyone(at_seconds: float, pace: Pace) -> Stage:
+    """All ranks have the same pace from then on."""
+    return Stage(at_seconds, (pace,) * RANKS)
+
+
+def only(at_seconds: float, rank: int, pace: Pace, others: Pace | None = None) -> Stage:
+    """One rank has this pace from then on, the others are healthy if not told otherwise."""
+    usual = others or Pace()
+    return Stage(at_seconds, tuple(pace if each == rank else usual for each in range(RANKS)))
+
+
+class Rhythm:
+    """The steps of the job.
+
+    Args:
+        start_seconds: when the first step began.
+        stages: how the pace changes, in the order of time.
+        seed: of the jitter.
+    """
+
+    def __init__(self, start_seconds: float, stages: Sequence[Stage], seed: int) -> None:
+        self._random = Random(seed)
+        self._loops: list[_Steps] = []
+        self.ranks: list[Timeline] = []
+        self._begin(round(start_seconds * MICROSECONDS), everyone(start_seconds, Pace()))
+        self.changes: tuple[float, ...] = tuple(self._change(stage) for stage in stages)
+        """When the stages really began, in seconds."""
+
+    def step(self, moment: int) -> tuple[int, float]:
+        """Number of the step in progress and seconds that the one before it took."""
+        for number in range(len(self._loops) - 1, 0, -1):
+            if moment >= self._loops[number].start:
+                steps = self._loops[number]
+                return steps.step(moment, self._loops[number - 1].duration_before(steps.start))
+        return self._loops[0].step(moment, 0.0)
+
+    def _begin(self, start: int, stage: Stage) -> None:
+        durations, plans = self._plan(stage)
+        self._loops.append(_Steps(start, durations, 0))
+        self.ranks = [Timeline(start, plan) for plan in plans]
+
+    def _change(self, stage: Stage) -> float:
+        last = self._loops[-1]
+        start = last.next_start(round(stage.at_seconds * MICROSECONDS))
+        durations, plans = self._plan(stage)
+        self._loops.append(_Steps(start, durations, last.step(start, 0.0)[0]))
+        for rank, plan in zip(self.ranks, plans, strict=True):
+            rank.change(start, plan)
+        return start / MICROSECONDS
+
+    def _plan(self, stage: Stage) -> tuple[list[int], list[list[Stretch]]]:
+        durations: list[int] = []
+        plans: list[list[Stretch]] = [[] for _ in stage.paces]
+        for _ in range(_STEPS):
+            step = self._step(stage.paces)
+            durations.append(sum(stretch.duration for stretch in step[0]))
+            for plan, stretches in zip(plans, step, strict=True):
+                plan.extend(stretches)
+        return durations, plans
+
+    def _step(self, paces: Sequence[Pace]) -> list[list[Stretch]]:
+        common = self._random.gauss(1.0, _STEP_JITTER)
+        own = [self._phases(pace, common) for pace in paces]
+        longest = max(sum(phases.values()) for phases in own)
+        return [
+            _in_order(phases, longest - sum(phases.values()), pace.work)
+            for phases, pace in zip(own, paces, strict=True)
+        ]
+
+    def _phases(self, pace: Pace, common: float) -> dict[str, int]:
+        """Microseconds of each phase this time."""
+
+        def lasts(seconds: float) -> int:
+            jitter = common * self._random.gauss(1.0, _PHASE_JITTER)
+            return max(1, round(seconds * jitter * MICROSECONDS))
+
+        return {
+            "data": lasts(pace.data),
+            "h2d": lasts(pace.h2d),
+            "forward": lasts(pace.forward),
+            "backward": lasts(pace.backward),
+            "comm": lasts(pace.comm),
+            "optimizer": lasts(pace.optimizer),
+            "other": lasts(pace.other),
+        }
+
+
+def _in_order(phases: dict[str, int], wait: int, work: Work) -> list[Stretch]:
+    stretches: list[Stretch] = []
+    for phase, duration in phases.items():
+        if phase == "comm" and wait > 0:
+            stretches.append(Stretch(wait, phase, work[SPINNING]))
+        stretches.append(Stretch(duration, phase, work[phase]))
+    return stretches
+
+
+class _Steps:
+    """The numbers of the steps of one stage."""
+
+    def __init__(self, start: int, durations: Sequence[int], first: int) -> None:
+        self.start = start
+        self._durations = durations
+        self._period = sum(durations)
+        self._first = first
+
+    def step(self, moment: int, before: float) -> tuple[int, float]:
+        turns, place, _ = self._place(moment)
+        number = turns * len(self._durations) + place
+        last = self._durations[place - 1] / MICROSECONDS if number > 0 else before
+        return self._first + number, last
+
+    def next_start(self, moment: int) -> int:
+        """When the next step begins."""
+        _, place, inside = self._place(moment)
+        return moment if inside == 0 else moment + self._durations[place] - inside
+
+    def duration_before(self, moment: int) -> float:
+        """Seconds of the step that ends there."""
+        _, place, _ = self._place(moment)
+        return self._durations[place - 1] / MICROSECONDS
+
+    def _place(self, moment: int) -> tuple[int, int, int]:
+        turns, inside = divmod(max(0, moment - self.start), self._period)
+        for place, duration in enumerate(self._durations):
+            if inside < duration:
+                return turns, place, inside
+            inside -= duration
+        raise AssertionError("a moment lies within one of the steps")

@@ -1,0 +1,74 @@
+"""What a scenario is: the healthy node with another pace of work, and changes to what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from ..sample import GpuReading, Sample
+from .rhythm import Stage
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """What an overlay may look at."""
+
+    elapsed_seconds: float
+    onset_seconds: float
+    """When the fault really began, on the same clock."""
+    zero_monotonic_seconds: float
+    """The node's monotonic clock at elapsed 0."""
+    zero_time_seconds: float
+    """Unix time at elapsed 0."""
+    gpu_at: Callable[[int, float], GpuReading]
+    """Index and elapsed seconds → what the healthy source would have read then."""
+
+    @property
+    def since(self) -> float:
+        """Seconds since the onset; negative before."""
+        return self.elapsed_seconds - self.onset_seconds
+
+    def grown(self, per_second: float) -> float:
+        """How far a counter has grown that counts since the onset."""
+        return per_second * max(0.0, self.since)
+
+    def ramp(self, before: float, after: float, seconds: float) -> float:
+        """A value on its way from one level to another from the onset on."""
+        share = min(1.0, max(0.0, self.since / seconds))
+        return before + (after - before) * share
+
+
+class Overlay(Protocol):
+    """A change to a sample that has been made; pure. Called for every sample, also before the onset."""
+
+    def __call__(self, sample: Sample, scene: Scene, /) -> Sample: ...
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """A story that a simulated node tells."""
+
+    name: str
+    summary: str
+    """One line for the list."""
+    finds: tuple[str, ...] = ()
+    """Ids of the rules that must find it."""
+    onset_seconds: float = -90.0
+    """When the fault begins. Where the pace changes, it is the first step after this."""
+    stages: tuple[Stage, ...] = ()
+    """The first one begins at the onset."""
+    overlays: tuple[Overlay, ...] = ()
+    """Applied in this order."""
+    in_container: bool = False
+
+
+class UnknownScenario(KeyError):
+    """There is no scenario of that name. The text is one sentence for people."""
+
+    def __init__(self, name: str, nearest: str | None) -> None:
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        self.message = f"there is no scenario {name!r}{hint}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
