@@ -66,9 +66,18 @@ a frame, and its outcome changes only when processes come, go or start another p
 def _group(sample: Sample) -> Grouping:
     made_of = (
         [
-            (process.pid, process.start_time_seconds, process.parent_pid, process.namespace_pids)
-            + (process.name, process.command, process.user, process.container_id)
-            + (process.environment, process.environment_inherited)
+            (
+                process.pid,
+                process.start_time_seconds,
+                process.parent_pid,
+                process.namespace_pids,
+                process.name,
+                process.command,
+                process.user,
+                process.container_id,
+                process.environment,
+                process.environment_inherited,
+            )
             for process in sample.processes
         ],
         [

@@ -236,6 +236,8 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     container_id: str | None = None
     environment: dict[str, str] = {}
     """Only the allow-list of ``environment.ALLOWED``."""
+    environment_inherited: bool = False
+    """It is the same as the parent's, and is therefore not repeated in ``environment``."""
 
 
 class DiskReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -302,6 +304,9 @@ class CgroupReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     cpu_throttled_periods: int | None = None
     cpu_throttled_seconds: float | None = None
     memory_used_bytes: int | None = None
+    """File cache included; of the group that sets the limit, which may be one above."""
+    memory_inactive_file_bytes: int | None = None
+    """Part of the used: file cache that the kernel takes back first when the limit is near."""
     memory_limit_bytes: int | None = None
     """As with the quota: ``None`` without a reason is no limit."""
     oom_kills: int | None = None

@@ -4,10 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .device.clock_stuck_low import ClockStuckLow
+from .device.driver_not_answering import DriverNotAnswering
+from .device.gpu_lost import GpuLost
+from .device.hardware_slowdown import HardwareSlowdown
+from .device.hollow_utilisation import HollowUtilisation
+from .device.power_cap import PowerCap
+from .device.row_remap_pending import RowRemapPending
 from .device.thermal_slowdown import ThermalSlowdown
+from .device.uncorrectable_memory_error import UncorrectableMemoryError
+from .device.utilisation_low import UtilisationLow
+from .device.xid import Xid
+from .environment.other_tenant import OtherTenant
+from .host.cpu_throttling import CpuThrottling
+from .host.process_in_d_state import ProcessInDState
+from .host.swapping_in import SwappingIn
+from .host.too_few_cores import TooFewCores
+from .link.pcie_link_degraded import PcieLinkDegraded
+from .memory.device_memory_nearly_full import DeviceMemoryNearlyFull
+from .memory.memory_held_by_no_process import MemoryHeldByNoProcess
 from .rule import Rule
 
-RULES: tuple[type[Rule], ...] = (ThermalSlowdown,)
+RULES: tuple[type[Rule], ...] = (
+    ProcessInDState,
+    SwappingIn,
+    CpuThrottling,
+    TooFewCores,
+    ThermalSlowdown,
+    PowerCap,
+    ClockStuckLow,
+    UncorrectableMemoryError,
+    RowRemapPending,
+    Xid,
+    HardwareSlowdown,
+    GpuLost,
+    DriverNotAnswering,
+    UtilisationLow,
+    HollowUtilisation,
+    DeviceMemoryNearlyFull,
+    MemoryHeldByNoProcess,
+    PcieLinkDegraded,
+    OtherTenant,
+)
+
+FAMILIES: dict[str, str] = {
+    "HST1": "host",
+    "HW2": "device",
+    "MEM3": "memory",
+    "RUN4": "distributed",
+    "LNK5": "link",
+    "ENV6": "environment",
+}
+"""How the ids of a family begin → the folder of its rules."""
 
 
 def make_rules(overrides: Mapping[str, Mapping[str, float]] | None = None) -> tuple[Rule, ...]:

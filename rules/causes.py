@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from .finding import Finding, FindingRef, Subject
+from .finding import SEVERITY_ORDER, Finding, FindingRef, Subject
 
 _EVERYWHERE = frozenset({"host", "node"})
+_WHOLE_JOB = frozenset({"job", "cgroup"})
 
 
 def with_causes(
-    findings: Sequence[Finding], explains: Mapping[str, tuple[str, ...]]
+    findings: Sequence[Finding],
+    explains: Mapping[str, tuple[str, ...]],
+    job_wide: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """The same findings, linked, each symptom directly after its cause.
 
     Args:
         findings: most urgent first.
         explains: rule id → ids of the rules whose findings it may explain.
+        job_wide: ids of the rules whose findings may have their cause anywhere in their job.
     """
+    causes = [
+        number
+        for number, finding in enumerate(findings)
+        # A pending cause explains nothing yet: it may never come to count.
+        if finding.state == "active" and explains.get(finding.id)
+    ]
     cause_of: dict[int, int] = {}
     for number, symptom in enumerate(findings):
-        for other, cause in enumerate(findings):
-            if _may_explain(cause, symptom, explains) and not _leads_to(other, number, cause_of):
+        for other in causes:
+            if _may_explain(findings[other], symptom, explains, job_wide) and not _leads_to(
+                other, number, cause_of
+            ):
                 cause_of[number] = other
                 break
     linked = [
@@ -37,21 +49,31 @@ def with_causes(
     return tuple(linked[number] for number in _causes_first(len(findings), cause_of))
 
 
-def _may_explain(cause: Finding, symptom: Finding, explains: Mapping[str, tuple[str, ...]]) -> bool:
-    # A pending cause explains nothing yet: it may never come to count.
-    return (
-        cause.state == "active"
-        and symptom.id in explains.get(cause.id, ())
-        and _related(cause.subject, symptom.subject)
-    )
+def _may_explain(
+    cause: Finding,
+    symptom: Finding,
+    explains: Mapping[str, tuple[str, ...]],
+    job_wide: Collection[str],
+) -> bool:
+    if symptom.id not in explains[cause.id]:
+        return False
+    urgency, other = SEVERITY_ORDER[cause.severity], SEVERITY_ORDER[symptom.severity]
+    same_kind = cause.id == symptom.id
+    if same_kind and urgency >= other:
+        return False
+    if cause.severity == "info" and urgency > other:
+        return False  # what may be ignored is no reason for what may not
+    return _related(cause.subject, symptom.subject, same_kind or symptom.id in job_wide)
 
 
-def _related(cause: Subject, symptom: Subject) -> bool:
+def _related(cause: Subject, symptom: Subject, job_wide: bool) -> bool:
     if cause.kind in _EVERYWHERE or cause.key == symptom.key:
         return True
     if cause.gpu is not None and cause.gpu == symptom.gpu:
         return True
-    return cause.job is not None and cause.job == symptom.job
+    if cause.job is None or cause.job != symptom.job:
+        return False
+    return job_wide or cause.kind in _WHOLE_JOB or symptom.kind in _WHOLE_JOB
 
 
 def _leads_to(start: int, goal: int, cause_of: Mapping[int, int]) -> bool:
@@ -65,17 +87,24 @@ def _leads_to(start: int, goal: int, cause_of: Mapping[int, int]) -> bool:
 
 
 def _causes_first(count: int, cause_of: Mapping[int, int]) -> list[int]:
+    """Each cause before its symptoms, at the place of the most urgent of them all."""
+    symptoms: dict[int | None, list[int]] = {}
     order: list[int] = []
+
+    def root(number: int) -> int:
+        while number in cause_of:
+            number = cause_of[number]
+        return number
 
     def place(number: int) -> None:
         order.append(number)
-        for symptom, cause in cause_of.items():
-            if cause == number:
-                place(symptom)
+        for symptom in symptoms.get(number, ()):
+            place(symptom)
 
     for number in range(count):
-        if number not in cause_of:
-            place(number)
+        symptoms.setdefault(cause_of.get(number), []).append(number)
+    for number in dict.fromkeys(map(root, range(count))):
+        place(number)
     return order
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from ..probes.frame import Frame
 from .causes import with_causes
-from .finding import SEVERITY_ORDER, Finding, FindingState, Judgement, Verdict
+from .finding import SEVERITY_ORDER, Finding, FindingState, Judgement, Severity, Verdict
 from .history import History
 from .rule import Rule, Scene
 
@@ -16,60 +18,165 @@ KEEP_CLEARED_SECONDS = 600.0
 
 _log = logging.getLogger(__name__)
 _Key = tuple[str, tuple[str, str]]
+_LEVELS: tuple[Severity, ...] = ("info", "warning", "error")
+_BASE: Severity = "info"
+
+
+@dataclass
+class _Span:
+    """Time over which something held. All times are monotonic seconds."""
+
+    began: float
+    last_held: float
+    active: bool = False
+
+    def hold(self, now: float, began: float, hold_seconds: float) -> None:
+        """It holds now, and has since ``began``."""
+        self.began = min(self.began, began)
+        self.last_held = now
+        self.active |= now - self.began >= hold_seconds
+
+    def over(self, now: float, clear_seconds: float, unknown: bool) -> bool:
+        """Whether not holding ends it. One that never counted ends at once, unless all is dark."""
+        if self.active or unknown:
+            return now - self.last_held >= clear_seconds
+        return True
 
 
 @dataclass
 class _Case:
-    """One rule on one subject, from the first frame in which it held."""
+    """One rule on one subject, from the first frame in which it held.
+
+    Each severity has its own hold-down both ways: the finding gets worse only once the worse has
+    lasted, and better only once the worse has been gone for a while.
+    """
 
     rule: Rule
     verdict: Verdict
-    began: float
-    """Monotonic seconds, as all times here."""
-    last_held: float
-    became_active: bool = False
-    cleared_at: float | None = None
+    spans: dict[Severity, _Span] = field(default_factory=dict[Severity, _Span])
+    """Of each severity or worse; the lowest is the case's own."""
+    active: bool = False
 
     @property
     def state(self) -> FindingState:
-        if self.cleared_at is not None:
-            return "cleared"
-        return "active" if self.became_active else "pending"
+        return "active" if self.active else "pending"
+
+    @property
+    def severity(self) -> Severity:
+        """The worst that has lasted; while pending, the worst that every look so far has reached."""
+        base = self.spans[_BASE]
+        for level in reversed(_LEVELS):
+            span = self.spans.get(level)
+            if span is not None and (span.active if self.active else span.began == base.began):
+                return level
+        return _BASE
+
+    @property
+    def _newest(self) -> Severity:
+        return self.verdict.severity or self.rule.severity
+
+    def hold(self, verdict: Verdict, now: float) -> None:
+        """The rule says that it holds."""
+        self.verdict = verdict
+        since = verdict.since_monotonic_seconds
+        began = now if since is None else min(now, since)
+        worst = SEVERITY_ORDER[self._newest]
+        for level in _LEVELS:
+            if SEVERITY_ORDER[level] >= worst:
+                span = self.spans.get(level)
+                if span is None:
+                    span = self.spans[level] = _Span(began, now)
+                span.hold(now, began, self.rule.hold_seconds)
+            else:
+                self._end(level, now, unknown=False)
+        self.active = self.active or self.spans[_BASE].active
+
+    def release(self, now: float, unknown: bool) -> bool:
+        """The rule says that it does not hold, or cannot tell. Whether that ends the case."""
+        for level in tuple(self.spans):
+            self._end(level, now, unknown=unknown)
+        return not self.spans
+
+    def _end(self, level: Severity, now: float, *, unknown: bool) -> None:
+        span = self.spans.get(level)
+        if span is not None and span.over(now, self.rule.clear_seconds, unknown):
+            del self.spans[level]
 
 
 class Engine:
     """Feed it every frame in order; it remembers what it must.
 
-    All times are the frames' own, so a replay is judged exactly as the live run was.
+    All times are the frames' own, so a replay is judged exactly as the live run was. After a step
+    back in time, or a restart of the node, it begins anew.
     """
 
     def __init__(self, rules: Iterable[Rule], history: History | None = None) -> None:
         self._rules = tuple(rules)
+        self._explains = {rule.id: rule.explains for rule in self._rules}
+        self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
         self.history = history or History()
         self.broken: dict[str, str] = {}
         """Rules that raised, with the reason; they are left out from then on."""
         self._cases: dict[_Key, _Case] = {}
-        self._cleared: list[_Case] = []
+        self._cleared: list[tuple[float, Finding]] = []
+        self._last: tuple[str, float] | None = None
+        self._places: dict[int, tuple[int | None, str]] = {}
+        """GPU index → rank and job that were on it last: a lost GPU lists no process any more."""
 
     def judge(self, frame: Frame) -> Judgement:
         """What the rules say now."""
-        self.history.add(frame)
         now = frame.monotonic_seconds
-        held = {key for rule in self._rules for key in self._apply(rule, frame, now)}
-        self._expire(held, now)
+        if self._last is not None and (self._last[0] != frame.boot_id or now < self._last[1]):
+            self._forget()
+        self._last = (frame.boot_id, now)
+        self.history.add(frame)
+        for gpu in frame.gpus:
+            if gpu.job_id is not None:
+                self._places[gpu.index] = (gpu.rank, gpu.job_id)
+        scene = Scene(frame, self.history)
+        held: set[_Key] = set()
+        unknown: set[_Key] = set()
+        for rule in self._rules:
+            if rule.id not in self.broken:
+                self._apply(rule, scene, held, unknown)
+        self._release(held, unknown, frame)
         return Judgement(frame=frame, findings=self._findings(frame))
 
-    def _apply(self, rule: Rule, frame: Frame, now: float) -> list[_Key]:
-        """Take up the rule's verdicts; the keys of those that hold."""
-        if rule.id in self.broken:
-            return []
-        held: list[_Key] = []
-        for verdict in self._verdicts(rule, Scene(frame, self.history)):
+    def _apply(self, rule: Rule, scene: Scene, held: set[_Key], unknown: set[_Key]) -> None:
+        """Take up the rule's verdicts."""
+        now = scene.frame.monotonic_seconds
+        for verdict in self._verdicts(rule, scene):
+            if verdict.holds is False:
+                continue
             key = (rule.id, verdict.subject.key)
-            if verdict.holds:
-                self._hold(key, rule, verdict, now)
-                held.append(key)
-        return held
+            if verdict.holds is None:
+                unknown.add(key)
+                continue
+            verdict = self._placed(verdict, scene.frame)
+            case = self._cases.get(key)
+            if case is None:
+                case = self._cases[key] = _Case(rule, verdict)
+            case.hold(verdict, now)
+            held.add(key)
+
+    def _placed(self, verdict: Verdict, frame: Frame) -> Verdict:
+        """With the job that was on a GPU before it fell silent: it may explain the job's findings.
+
+        Where that was before the first frame, it is taken to be the only job of several ranks.
+        """
+        subject = verdict.subject
+        if subject.gpu is None or subject.job is not None:
+            return verdict
+        gpu = frame.gpu(subject.gpu)
+        if gpu is None or gpu.status == "ok":
+            return verdict
+        place = self._places.get(subject.gpu)
+        if place is None:
+            jobs = [job.id for job in frame.jobs if len(job.ranks) > 1]
+            if len(jobs) != 1:
+                return verdict
+            place = (None, jobs[0])
+        return replace(verdict, subject=replace(subject, rank=place[0], job=place[1]))
 
     def _verdicts(self, rule: Rule, scene: Scene) -> Sequence[Verdict]:
         try:
@@ -79,35 +186,31 @@ class Engine:
             self.broken[rule.id] = f"{type(error).__name__}: {error}"
             return ()
 
-    def _hold(self, key: _Key, rule: Rule, verdict: Verdict, now: float) -> None:
-        began = now if verdict.since_monotonic_seconds is None else verdict.since_monotonic_seconds
-        case = self._cases.get(key)
-        if case is None:
-            case = self._cases[key] = _Case(rule, verdict, began, now)
-        case.verdict = verdict
-        case.last_held = now
-        case.began = min(case.began, began)
-        case.became_active |= now - case.began >= rule.hold_seconds
-
-    def _expire(self, held: set[_Key], now: float) -> None:
+    def _release(self, held: set[_Key], unknown: set[_Key], frame: Frame) -> None:
         """End the cases that no longer hold: pending ones at once, active ones after a while."""
-        for key, case in list(self._cases.items()):
-            if key in held:
-                continue
-            if not case.became_active:
+        now = frame.monotonic_seconds
+        for key in [key for key in self._cases if key not in held]:
+            case = self._cases[key]
+            last = _finding(case, frame) if case.active else None
+            if case.release(now, key in unknown):
                 del self._cases[key]
-            elif now - case.last_held >= case.rule.clear_seconds:
-                case.cleared_at = now
-                self._cleared.append(self._cases.pop(key))
+                if last is not None:
+                    self._cleared.append((now, _cleared(last, frame)))
         self._cleared = [
-            case for case in self._cleared if now - (case.cleared_at or now) < KEEP_CLEARED_SECONDS
+            (at, finding) for at, finding in self._cleared if now - at < KEEP_CLEARED_SECONDS
         ]
 
     def _findings(self, frame: Frame) -> tuple[Finding, ...]:
         present = [_finding(case, frame) for case in self._cases.values()]
-        gone = [_finding(case, frame) for case in reversed(self._cleared)]
-        explains = {rule.id: rule.explains for rule in self._rules}
-        return (*with_causes(sorted(present, key=_urgency), explains), *gone)
+        gone = [finding for _, finding in reversed(self._cleared)]
+        present.sort(key=_urgency)
+        return (*with_causes(present, self._explains, self._job_wide), *gone)
+
+    def _forget(self) -> None:
+        self.history.clear()
+        self._cases.clear()
+        self._cleared.clear()
+        self._places.clear()
 
 
 def _urgency(finding: Finding) -> tuple[bool, int, str, float]:
@@ -115,18 +218,22 @@ def _urgency(finding: Finding) -> tuple[bool, int, str, float]:
     return (finding.state == "pending", severity, finding.id, finding.since_seconds)
 
 
+def _cleared(finding: Finding, frame: Frame) -> Finding:
+    return replace(finding, state="cleared", cleared_seconds=frame.time_seconds)
+
+
 def _finding(case: _Case, frame: Frame) -> Finding:
     to_unix = frame.time_seconds - frame.monotonic_seconds
     verdict = case.verdict
+    span = case.spans[_BASE]
     return Finding(
         id=case.rule.id,
         name=case.rule.name,
-        severity=verdict.severity or case.rule.severity,
+        severity=case.severity,
         subject=verdict.subject,
         state=case.state,
-        since_seconds=case.began + to_unix,
-        seen_seconds=case.last_held - case.began,
-        cleared_seconds=None if case.cleared_at is None else case.cleared_at + to_unix,
+        since_seconds=span.began + to_unix,
+        seen_seconds=span.last_held - span.began,
         confidence=verdict.confidence,
         evidence=verdict.evidence,
         next_step=verdict.next_step or case.rule.next_step,

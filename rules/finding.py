@@ -46,6 +46,33 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     origin: Origin = "measured"
 
 
+def compared(
+    signal: str,
+    value: float | None,
+    threshold: float | None,
+    unit: str,
+    *,
+    origin: Origin = "measured",
+) -> Evidence:
+    """A number beside its limit, with the sign that is true of them."""
+    comparison: Literal["≥", "<", ""] = ""
+    if value is not None and threshold is not None:
+        comparison = "≥" if value >= threshold else "<"
+    return Evidence(
+        signal=signal,
+        value=value,
+        threshold=threshold,
+        unit=unit,
+        comparison=comparison,
+        origin=origin,
+    )
+
+
+def against_peers(signal: str, value: float | None, peers: float | None, unit: str) -> Evidence:
+    """A number beside the median of its peers."""
+    return Evidence(signal=signal, value=value, threshold=peers, unit=unit, comparison="against")
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule thinks of one subject in one frame."""
 

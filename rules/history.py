@@ -34,6 +34,9 @@ HOST_SIGNALS = (
     "rx_bytes_per_second",
     "tx_bytes_per_second",
 )
+PROCESS_SIGNALS = ("cpu_cores", "blocked")
+"""Of ranks and their workers. ``blocked`` is 1 in state D, else 0: its mean is a share of time."""
+CGROUP_SIGNALS = ("throttled_ratio",)
 
 _NAN = math.nan
 
@@ -58,8 +61,26 @@ class Series:
 
     def mean(self, seconds: float) -> float | None:
         """Mean over the last ``seconds``; ``None`` where nothing was read in them."""
-        values = self.window(seconds)
-        return sum(values) / len(values) if values else None
+        if not self._times:
+            return None
+        values = self._values[bisect_left(self._times, self._times[-1] - seconds) :]
+        total = sum(values)
+        if math.isnan(total):
+            present = [value for value in values if not math.isnan(value)]
+            return sum(present) / len(present) if present else None
+        return total / len(values) if values else None
+
+    def covered(self, seconds: float) -> float:
+        """How much of the last ``seconds`` lies between the oldest and the newest value in them."""
+        if not self._times:
+            return 0.0
+        start = bisect_left(self._times, self._times[-1] - seconds)
+        present = [
+            time
+            for time, value in zip(self._times[start:], self._values[start:], strict=False)
+            if not math.isnan(value)
+        ]
+        return present[-1] - present[0] if present else 0.0
 
 
 class History:
@@ -98,6 +119,19 @@ class History:
     def rank(self, pid: int, signal: str) -> Series:
         """``step_seconds`` or ``phase NAME`` (share) of a training process that has a probe."""
         return self._series(f"rank {pid}", signal)
+
+    def process(self, pid: int, signal: str) -> Series:
+        """A signal of `PROCESS_SIGNALS`."""
+        return self._series(f"process {pid}", signal)
+
+    def cgroup(self, path: str, signal: str) -> Series:
+        """A signal of `CGROUP_SIGNALS`."""
+        return self._series(f"cgroup {path}", signal)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        del self._times[:]
+        self._columns.clear()
 
     def seconds(self) -> float:
         """How far back it goes."""
@@ -141,3 +175,10 @@ def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
             yield (subject, "step_seconds"), rank.step_seconds
             for phase, share in rank.phases.items():
                 yield (subject, f"phase {phase}"), share
+    for process in frame.processes:
+        if process.role in ("rank", "worker"):
+            subject = f"process {process.pid}"
+            yield (subject, "cpu_cores"), process.cpu_cores
+            yield (subject, "blocked"), None if process.state is None else process.state == "D"
+    for group in frame.cgroups:
+        yield (f"cgroup {group.path}", "throttled_ratio"), group.throttled_ratio

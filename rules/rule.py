@@ -1,7 +1,7 @@
 """The contract of a rule, and the bases that most rules share.
 
-One rule is one file in the folder of its family. The docstring of the class has four parts, Meaning,
-Impact, Diagnosis and Mitigation, from which ``gputop rules ID`` and the runbook are printed.
+One rule is one file in the folder of its family. The docstring of the class has four parts,
+Meaning, Impact, Diagnosis and Mitigation, from which ``gputop rules ID`` and the runbook are printed.
 """
 
 from __future__ import annotations
@@ -13,12 +13,23 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..probes.frame import CgroupFrame, Frame, GpuFrame, HostFrame, JobFrame, ProcessFrame
+from ..probes.derive_gpu import stale_after_seconds
+from ..probes.frame import (
+    CgroupFrame,
+    Frame,
+    GpuFrame,
+    HostFrame,
+    JobFrame,
+    ProcessFrame,
+    RankFrame,
+)
 from .finding import Severity, Subject, Verdict
 from .history import History
 
 UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
 """While a rank is in one of these, low utilisation and the like say nothing."""
+UNSETTLED_SECONDS = 600.0
+"""Not for longer, though: by then PyTorch's collectives have timed out."""
 
 
 class Threshold(msgspec.Struct, frozen=True):
@@ -48,13 +59,17 @@ class Rule(ABC):
     severity: ClassVar[Severity]
     needs: ClassVar[tuple[str, ...]] = ()
     """Fields of its subject without which it does not run."""
+    needs_any: ClassVar[tuple[str, ...]] = ()
+    """Fields of its subject of which at least one must be there."""
     thresholds: ClassVar[Mapping[str, Threshold]] = {}
     hold_seconds: ClassVar[float] = 30.0
     """How long it must hold before it counts."""
     clear_seconds: ClassVar[float] = 10.0
     """How long it must be gone before it is cleared."""
     explains: ClassVar[tuple[str, ...]] = ()
-    """Ids of the findings that are its symptoms on the same GPU, rank or job."""
+    """Ids of the findings that are its symptoms; its own id: lesser ones of its kind in the job."""
+    job_wide: ClassVar[bool] = False
+    """Its cause may sit on another GPU or rank of the job; else it is sought on the same GPU."""
     next_step: ClassVar[str]
     """What to do now, one sentence."""
 
@@ -70,7 +85,9 @@ class Rule(ABC):
         """Why it cannot run on this subject, or an empty string."""
         for field in self.needs:
             if getattr(subject, field) is None:
-                return f"{field}: {subject.missing.get(field, 'not read yet')}"
+                return _why_missing(subject, field)
+        if self.needs_any and all(getattr(subject, field) is None for field in self.needs_any):
+            return _why_missing(subject, self.needs_any[0])
         return ""
 
 
@@ -78,15 +95,19 @@ class GpuRule(Rule):
     """A rule about single GPUs. It does not run on one that is stale or lost."""
 
     settled_only: ClassVar[bool] = False
-    """Keep silent while the GPU's rank starts, compiles, saves or evaluates."""
+    """Keep silent while a rank of the GPU's job starts, compiles, saves or evaluates."""
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for gpu in scene.frame.gpus:
             why = self._unknown(gpu, scene.frame)
             if why:
-                yield Verdict(subject=gpu_subject(gpu), holds=None, unknown_because=why)
+                yield Verdict(subject=self.subject_of(gpu), holds=None, unknown_because=why)
             else:
                 yield self.judge_gpu(gpu, scene)
+
+    def subject_of(self, gpu: GpuFrame) -> Subject:
+        """Who its verdicts on this GPU are about: the GPU itself, or a part of it."""
+        return gpu_subject(gpu)
 
     @abstractmethod
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
@@ -95,11 +116,7 @@ class GpuRule(Rule):
     def _unknown(self, gpu: GpuFrame, frame: Frame) -> str:
         if gpu.status != "ok":
             return f"GPU is {gpu.status}"
-        if self.settled_only:
-            phase = phase_of(gpu, frame)
-            if phase in UNSETTLED_PHASES:
-                return f"its rank is in {phase}"
-        return self._unmet(gpu)
+        return self._unmet(gpu) or (unsettled(gpu, frame) if self.settled_only else "")
 
 
 class HostRule(Rule):
@@ -111,7 +128,7 @@ class HostRule(Rule):
         if host is None:
             yield Verdict(subject=subject, holds=None, unknown_because="host is not read")
             return
-        why = self._unmet(host)
+        why = _old(host.age_seconds, scene.frame) or self._unmet(host)
         if why:
             yield Verdict(subject=subject, holds=None, unknown_because=why)
         else:
@@ -123,11 +140,13 @@ class HostRule(Rule):
 
 
 class ProcessRule(Rule):
-    """A rule about single processes of interest."""
+    """A rule about the processes of jobs, and others that are on a GPU."""
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for process in scene.frame.processes:
-            why = self._unmet(process)
+            if process.job_id is None and not process.gpus:
+                continue
+            why = _old(process.age_seconds, scene.frame) or self._unmet(process)
             if why:
                 yield Verdict(subject=process_subject(process), holds=None, unknown_because=why)
             else:
@@ -143,8 +162,9 @@ class CgroupRule(Rule):
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for group in scene.frame.cgroups:
-            subject = Subject(kind="cgroup", id=group.path)
-            why = self._unmet(group)
+            subject = cgroup_subject(group, scene.frame)
+            age = scene.frame.monotonic_seconds - group.monotonic_seconds
+            why = _old(age, scene.frame) or self._unmet(group)
             if why:
                 yield Verdict(subject=subject, holds=None, unknown_because=why)
             else:
@@ -183,28 +203,73 @@ def process_subject(process: ProcessFrame) -> Subject:
     )
 
 
+def cgroup_subject(group: CgroupFrame, frame: Frame) -> Subject:
+    """The subject that stands for a control group, with its job where all of it is of one."""
+    jobs = {process.job_id for process in frame.processes if process.cgroup == group.path} - {None}
+    return Subject(kind="cgroup", id=group.path, job=jobs.pop() if len(jobs) == 1 else None)
+
+
+def job_of(gpu: GpuFrame, frame: Frame) -> JobFrame | None:
+    """The job on this GPU."""
+    if gpu.job_id is None:
+        return None
+    return next((job for job in frame.jobs if job.id == gpu.job_id), None)
+
+
+def rank_on(gpu: GpuFrame, frame: Frame) -> RankFrame | None:
+    """The rank on this GPU."""
+    job = job_of(gpu, frame)
+    if job is None:
+        return None
+    return next((rank for rank in job.ranks if rank.gpu_index == gpu.index), None)
+
+
 def phase_of(gpu: GpuFrame, frame: Frame) -> str | None:
     """The phase that the rank on this GPU is in, where a probe tells."""
-    for job in frame.jobs:
-        for rank in job.ranks:
-            if rank.gpu_index == gpu.index:
-                return rank.phase
-    return None
+    rank = rank_on(gpu, frame)
+    return rank.phase if rank else None
+
+
+def unsettled(gpu: GpuFrame, frame: Frame) -> str:
+    """Why a low load says nothing yet about the job on this GPU, or an empty string.
+
+    One rank that saves or compiles makes all the others wait, so any rank of the job counts.
+    """
+    job = job_of(gpu, frame)
+    for rank in job.ranks if job else ():
+        if rank.phase in UNSETTLED_PHASES and (rank.phase_age_seconds or 0.0) < UNSETTLED_SECONDS:
+            return f"rank {rank.rank} of its job is in {rank.phase}"
+    return ""
 
 
 def peers_of(gpu: GpuFrame, frame: Frame) -> tuple[GpuFrame, ...]:
-    """The other GPUs of its job, else the other GPUs of its model: those that answer."""
+    """The other GPUs of its model that answer: those of its job, or all where it has none."""
     return tuple(
         other
         for other in frame.gpus
         if other.index != gpu.index
         and other.status == "ok"
-        and (other.job_id == gpu.job_id if gpu.job_id else other.name == gpu.name)
+        and other.name == gpu.name
+        and (gpu.job_id is None or other.job_id == gpu.job_id)
     )
 
 
 def peer_median(gpu: GpuFrame, frame: Frame, signal: str) -> float | None:
     """Median of a signal over its peers; ``None`` with fewer than two that have it."""
-    values = [getattr(peer, signal) for peer in peers_of(gpu, frame)]
+    return median_of(getattr(peer, signal) for peer in peers_of(gpu, frame))
+
+
+def median_of(values: Iterable[float | None]) -> float | None:
+    """Median of those that are there; ``None`` with fewer than two, for one is no majority."""
     present = [value for value in values if value is not None]
     return median(present) if len(present) >= 2 else None
+
+
+def _old(age_seconds: float, frame: Frame) -> str:
+    if age_seconds > stale_after_seconds(frame.interval_seconds):
+        return f"last read {age_seconds:.0f} s ago"
+    return ""
+
+
+def _why_missing(subject: Any, field: str) -> str:
+    return f"{field}: {subject.missing.get(field, 'not read yet')}"

@@ -114,7 +114,7 @@ class Tmux:
 
     def __init__(self, command: Sequence[str], *, columns: int, lines: int, env: Mapping[str, str]):
         self._server = f"gputop-test-{uuid.uuid4().hex[:8]}"
-        line = f"{shlex.join(command)}; echo \"exit code $?\"; exec sleep 600"
+        line = f'{shlex.join(command)}; echo "exit code $?"; exec sleep 600'
         self._tmux(
             "new-session", "-d", "-x", str(columns), "-y", str(lines), "bash", "-c", line, env=env
         )

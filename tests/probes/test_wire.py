@@ -35,7 +35,8 @@ def test_what_is_sent_arrives(message: wire.Message) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [Stop(command_id=1), Attach(command_id=2, pid=77), SetInterval(command_id=3, seconds=2)]
+    "command",
+    [Stop(command_id=1), Attach(command_id=2, pid=77), SetInterval(command_id=3, seconds=2)],
 )
 def test_commands_arrive(command: Stop | Attach | SetInterval) -> None:
     (body,) = wire.Splitter().feed(wire.encode(command))

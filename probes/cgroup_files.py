@@ -1,0 +1,161 @@
+"""The limits and counters of one control group, version 1 or 2, with the groups above it.
+
+A limit anywhere above binds too: a Kubernetes pod's quota holds its containers back though they have
+none. So the tightest of all levels that are visible counts, and the counters are read where it is set:
+throttling is counted by the group whose quota ran out, and memory against a limit is that group's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .proc_files import Descriptors, KeptFiles
+from .proc_text import number
+
+_NO_LIMIT_BYTES = 2**60
+"""Version 1 writes a huge number where there is no limit."""
+_STAT_BYTES = 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Names of files and keys in one version."""
+
+    usage: str
+    events: str
+    oom_key: bytes
+    throttled_key: bytes
+    throttled_unit_seconds: float
+    inactive_key: bytes
+
+
+VERSION_1 = Layout(
+    usage="memory.usage_in_bytes",
+    events="memory.oom_control",
+    oom_key=b"oom_kill",
+    throttled_key=b"throttled_time",
+    throttled_unit_seconds=1e-9,
+    inactive_key=b"total_inactive_file",
+)
+VERSION_2 = Layout(
+    usage="memory.current",
+    events="memory.events",
+    oom_key=b"oom_kill",
+    throttled_key=b"throttled_usec",
+    throttled_unit_seconds=1e-6,
+    inactive_key=b"inactive_file",
+)
+
+
+class Levels:
+    """A group and those above it up to the mount, for one controller, the innermost first."""
+
+    def __init__(self, mount: Path, path: str, layout: Layout, descriptors: Descriptors) -> None:
+        self.layout = layout
+        parts = [part for part in path.split("/") if part]
+        folders = [mount.joinpath(*parts[:count]) for count in range(len(parts), -1, -1)]
+        self._innermost = folders[0]
+        self._levels = [KeptFiles(folder, descriptors) for folder in folders]
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for level in self._levels:
+            level.close()
+
+    def exists(self) -> bool:
+        """Whether the innermost group is there."""
+        return self._innermost.is_dir()
+
+    def is_root(self) -> bool:
+        """Whether it is the root of all groups, which no limit can be set on."""
+        # The kernel gives every group a type, except the root; that of a namespace has one.
+        if len(self._levels) > 1:
+            return False
+        return self.layout is VERSION_1 or not (self._innermost / "cgroup.type").exists()
+
+    def quota(self) -> tuple[float | None, int, bool]:
+        """Tightest quota in cores, the level that sets it, and whether any level could."""
+        quotas = [self._quota_of(level) for level in range(len(self._levels))]
+        found = any(known for known, _ in quotas)
+        cores, level = min(
+            ((cores, level) for level, (_, cores) in enumerate(quotas) if cores is not None),
+            default=(None, 0),
+        )
+        return cores, level, found
+
+    def memory_limit(self) -> tuple[int | None, int, bool]:
+        """As `quota`, in bytes."""
+        limits = [self._limit_of(level) for level in range(len(self._levels))]
+        found = any(known for known, _ in limits)
+        limit, level = min(
+            ((limit, level) for level, (_, limit) in enumerate(limits) if limit is not None),
+            default=(None, 0),
+        )
+        return limit, level, found
+
+    def throttling(self, level: int) -> dict[bytes, int]:
+        """``cpu.stat`` of one level; empty where there is none."""
+        return parse_keys(self._text(level, "cpu.stat") or b"")
+
+    def memory_used(self, level: int) -> int | None:
+        """Of one level."""
+        return number((self._text(level, self.layout.usage) or b"").strip())
+
+    def inactive_file(self, level: int) -> int | None:
+        """Of one level."""
+        stat = parse_keys(self._text(level, "memory.stat", most=_STAT_BYTES) or b"")
+        return stat.get(self.layout.inactive_key)
+
+    def oom_kills(self) -> int | None:
+        """Of the innermost group: the kernel counts a kill where the victim was."""
+        return parse_keys(self._text(0, self.layout.events) or b"").get(self.layout.oom_key)
+
+    def _quota_of(self, level: int) -> tuple[bool, float | None]:
+        """Whether the level can have a quota, and the one that it has."""
+        if self.layout is VERSION_2:
+            data = self._text(level, "cpu.max", once=True)
+            return data is not None, parse_cpu_max(data or b"")
+        quota = self._text(level, "cpu.cfs_quota_us", once=True)
+        period = self._text(level, "cpu.cfs_period_us", once=True)
+        if quota is None or period is None:
+            return False, None
+        return True, parse_cpu_max(quota.strip() + b" " + period.strip())
+
+    def _limit_of(self, level: int) -> tuple[bool, int | None]:
+        name = "memory.max" if self.layout is VERSION_2 else "memory.limit_in_bytes"
+        data = self._text(level, name, once=True)
+        return data is not None, parse_memory_limit(data or b"")
+
+    def _text(self, level: int, name: str, *, most: int = 4096, once: bool = False) -> bytes | None:
+        files = self._levels[level]
+        try:
+            return files.read_once(name, most) if once else files.read(name, most)
+        except OSError:
+            return None
+
+
+def parse_cpu_max(data: bytes) -> float | None:
+    """Cores, of ``max 100000`` or ``150000 100000``; ``None`` is no limit."""
+    fields = data.split()
+    if len(fields) != 2:
+        return None
+    quota, period = number(fields[0]), number(fields[1])
+    return quota / period if quota and period else None
+
+
+def parse_memory_limit(data: bytes) -> int | None:
+    """Bytes; ``None`` is no limit: ``max``, or the huge number of version 1."""
+    limit = number(data.strip())
+    return limit if limit is not None and limit < _NO_LIMIT_BYTES else None
+
+
+def parse_keys(data: bytes) -> dict[bytes, int]:
+    """Lines of a word and a number."""
+    found: dict[bytes, int] = {}
+    for line in data.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        count = number(value.strip())
+        if count is not None:
+            found[key] = count
+    return found

@@ -1,0 +1,158 @@
+"""``gputop collect``: samples on standard output, commands on standard input, until that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from .. import __version__
+from .cgroup import CgroupSource
+from .collector import Collector
+from .command import (
+    Attach,
+    Command,
+    Detach,
+    Dump,
+    SendSignal,
+    SetInterval,
+    ShowEnvironment,
+    Stop,
+)
+from .host import HostSource
+from .interest import Interest
+from .nvml import NvmlDriver
+from .proc import ProcessSource
+from .sample import SCHEMA_VERSION, Hello, Reply, Sample
+from .target import TargetError, environment_of, send_signal
+from .wire import Message, Splitter, WireError, decode_command, encode
+
+COMMANDS_FD = 0
+SAMPLES_FD = 1
+SOURCES = ("nvml", "processes", "cgroups", "host")
+
+
+def collect(
+    *,
+    interval_seconds: float = 1.0,
+    without: frozenset[str] = frozenset(),
+    pids: tuple[int, ...] = (),
+) -> None:
+    """Run until standard input ends, or a signal or a stop command says so. Does not return.
+
+    Args:
+        interval_seconds: between samples.
+        without: names of sources not to be used.
+        pids: processes to watch from the start, whether or not they are on a GPU.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: _end())
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    interest = Interest()
+    for pid in pids:
+        interest.attach(pid)
+    collector = Collector(socket.gethostname(), boot_id(), interval_seconds)
+    send = _Sender()
+    send(
+        Hello(
+            schema_version=SCHEMA_VERSION,
+            program_version=__version__,
+            node=socket.gethostname(),
+            pid=os.getpid(),
+        )
+    )
+    obey = partial(_obey, collector=collector, interest=interest, send=send)
+    threading.Thread(target=_listen, args=(obey,), name="commands", daemon=True).start()
+    _add_sources(collector, interest, without)
+    for sample in collector.samples():
+        send(sample)
+
+
+def boot_id(root: Path = Path("/")) -> str:
+    """What names this run of the kernel; empty where it cannot be read."""
+    try:
+        return (root / "proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _add_sources(collector: Collector, interest: Interest, without: frozenset[str]) -> None:
+    if "nvml" not in without:
+        collector.add(NvmlDriver(collector.add, interest))
+    if "processes" not in without:
+        collector.add(ProcessSource(interest))
+    if "cgroups" not in without:
+        collector.add(CgroupSource(interest))
+    if "host" not in without:
+        collector.add(HostSource())
+
+
+class _Sender:
+    """Writes whole messages to standard output, from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __call__(self, message: Message) -> None:
+        try:
+            data = memoryview(encode(message))
+        except WireError as error:
+            if isinstance(message, Sample):
+                return  # a monstrous sample is dropped, and the next may fit again
+            data = memoryview(encode(Reply(command_id=0, ok=False, message=str(error))))
+        with self._lock:
+            while data:
+                data = data[os.write(SAMPLES_FD, data) :]
+
+
+def _listen(obey: Callable[[Command], None]) -> None:
+    """Read commands until there are no more; nobody is there then to send samples to."""
+    splitter = Splitter()
+    while data := os.read(COMMANDS_FD, 65536):
+        try:
+            for body in splitter.feed(data):
+                obey(decode_command(body))
+        except WireError:
+            break
+    _end()
+
+
+def _obey(
+    command: Command, *, collector: Collector, interest: Interest, send: Callable[[Message], None]
+) -> None:
+    ok, message, data = True, "", {}
+    match command:
+        case Stop():
+            _end()
+        case SetInterval(seconds=seconds):
+            data = {"seconds": collector.set_interval(seconds)}
+        case Attach(pid=pid):
+            interest.attach(pid)
+            collector.hurry()
+        case Detach(pid=pid):
+            interest.detach(pid)
+        case Dump():
+            collector.hurry()
+        case SendSignal() | ShowEnvironment():
+            try:
+                data = _on_target(command)
+            except TargetError as error:
+                ok, message = False, str(error)
+    send(Reply(command_id=command.command_id, ok=ok, message=message, data=data))
+
+
+def _on_target(command: SendSignal | ShowEnvironment) -> dict[str, object]:
+    if isinstance(command, SendSignal):
+        send_signal(command.pid, command.start_time_seconds, command.signal)
+        return {}
+    return {"environment": environment_of(command.pid, command.start_time_seconds)}
+
+
+def _end() -> None:
+    # No clean-up: a thread that hangs in the driver would hold it for ever, and the kernel gives
+    # back everything that a process has.
+    os._exit(0)

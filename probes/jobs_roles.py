@@ -1,0 +1,165 @@
+"""Which processes are ranks, who started them, and on which GPU each one is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from .proc_command import CommandKind, is_spawned, kind_of
+from .proc_ranks import Identity, identity_of, visible_device
+from .sample import GpuProcessReading, GpuReading, ProcessReading
+
+_LATE_SECONDS = 0.02
+"""A parent may seem this much younger than its child, for both are counted in ticks."""
+_MPS_SERVERS = ("nvidia-cuda-mps",)
+
+Placement = tuple[GpuReading, GpuProcessReading]
+
+
+class Roles:
+    """The processes of one sample as a tree, with the ranks in it found.
+
+    A process is a rank when its environment names one, or when it is on a GPU, and no rank above it
+    explains that: children inherit the environment, so a loader worker bears its rank's name too.
+    """
+
+    def __init__(self, processes: Sequence[ProcessReading], gpus: Sequence[GpuReading]) -> None:
+        self.by_pid = {process.pid: process for process in processes}
+        self.placements = _placements(self.by_pid, gpus)
+        self._parents = {pid: self._find_parent(process) for pid, process in self.by_pid.items()}
+        # Parents before children, whatever order pids and start times have.
+        self.order = sorted(self.by_pid, key=lambda pid: (self._depth(pid), pid))
+        self.identities = self._find_identities()
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """Pids of the ranks."""
+        ranks: dict[int, None] = {}
+        for pid in self.order:
+            if self._is_candidate(pid) and self._is_rank(pid, self._nearest(pid, ranks)):
+                ranks[pid] = None
+        return tuple(ranks)
+
+    @cached_property
+    def wrapping(self) -> frozenset[int]:
+        """Processes off the GPU, above one that has the same identity and is on a GPU."""
+        return frozenset(
+            above
+            for pid in self.placements
+            if self.identities[pid] is not None
+            for above in self.above(pid)
+            if above not in self.placements and self.identities[above] == self.identities[pid]
+        )
+
+    def rank_of(self, pid: int) -> int | None:
+        """Pid of the rank that the process is, or is a descendant of."""
+        ranks = self._rank_set
+        return pid if pid in ranks else self._nearest(pid, ranks)
+
+    def above(self, pid: int) -> Iterator[int]:
+        """The ancestors that are known, the nearest first."""
+        seen = {pid}
+        parent = self.parent(pid)
+        while parent is not None and parent not in seen:
+            yield parent
+            seen.add(parent)
+            parent = self.parent(parent)
+
+    def parent(self, pid: int) -> int | None:
+        """Its parent, if that is one of the processes; an older process of that pid is not."""
+        return self._parents[pid]
+
+    def kind(self, pid: int) -> CommandKind:
+        """What its command line makes it."""
+        return kind_of(self.by_pid[pid].command)
+
+    def is_part_of_parent(self, pid: int) -> bool:
+        """Whether its parent forked it without running another program, or by multiprocessing."""
+        parent = self.parent(pid)
+        if parent is None:
+            return False
+        command = self.by_pid[pid].command
+        return is_spawned(command) or (
+            command is not None and command == self.by_pid[parent].command
+        )
+
+    def gpu_indices(self, pid: int) -> frozenset[int]:
+        """The GPUs on which it computes."""
+        return frozenset(gpu.index for gpu, _ in self.placements.get(pid, ()))
+
+    def gpu_of(self, pid: int) -> GpuReading | None:
+        """The GPU on which a rank does its work; it may hold a stray context on others."""
+        identity, environment = self.identities[pid], self.by_pid[pid].environment
+        hint = visible_device(environment, identity.local_rank if identity else None)
+
+        def weight(placement: Placement) -> tuple[int, bool, int]:
+            gpu, use = placement
+            return use.memory_bytes or 0, gpu.index == hint, -gpu.index
+
+        return max(self.placements.get(pid, ()), key=weight, default=(None, None))[0]
+
+    @cached_property
+    def _rank_set(self) -> frozenset[int]:
+        return frozenset(self.ranks)
+
+    def _find_parent(self, process: ProcessReading) -> int | None:
+        parent = self.by_pid.get(process.parent_pid or 0)
+        if parent is None or parent.pid == process.pid:
+            return None
+        late = parent.start_time_seconds - process.start_time_seconds
+        return parent.pid if late <= _LATE_SECONDS else None
+
+    def _depth(self, pid: int) -> int:
+        return sum(1 for _ in self.above(pid))
+
+    def _find_identities(self) -> dict[int, Identity | None]:
+        found: dict[int, Identity | None] = {}
+        for pid in self.order:
+            process, parent = self.by_pid[pid], self.parent(pid)
+            inherited = process.environment_inherited or "environment" in process.missing
+            own = identity_of(process)
+            found[pid] = found.get(parent or 0) if own is None and inherited else own
+        return found
+
+    def _is_candidate(self, pid: int) -> bool:
+        if self.kind(pid) != "program":
+            return False
+        if pid in self.placements:
+            return True
+        return self.identities[pid] is not None and pid not in self.wrapping
+
+    def _is_rank(self, pid: int, above: int | None) -> bool:
+        if above is None:
+            return True
+        own = self.identities[pid]
+        if own is not None and own != self.identities[above]:
+            return True
+        on = self.gpu_indices(pid)
+        return bool(on) and on.isdisjoint(self.gpu_indices(above))
+
+    def _nearest(self, pid: int, ranks: dict[int, None] | frozenset[int]) -> int | None:
+        return next((above for above in self.above(pid) if above in ranks), None)
+
+
+def _placements(
+    by_pid: dict[int, ProcessReading], gpus: Sequence[GpuReading]
+) -> dict[int, list[Placement]]:
+    inner = _by_inner_pid(by_pid)
+    placed: dict[int, list[Placement]] = {}
+    for gpu in gpus:
+        for use in gpu.processes or ():
+            pid = use.pid if use.pid in by_pid else inner.get(use.pid)
+            if pid is None or use.kind == "graphics":
+                continue
+            if not (by_pid[pid].name or "").startswith(_MPS_SERVERS):
+                placed.setdefault(pid, []).append((gpu, use))
+    return placed
+
+
+def _by_inner_pid(by_pid: dict[int, ProcessReading]) -> dict[int, int]:
+    """Pid within a namespace → pid here, where only one process has it: a driver may give either."""
+    found: dict[int, list[int]] = {}
+    for process in by_pid.values():
+        for inner in set(process.namespace_pids) - {process.pid}:
+            found.setdefault(inner, []).append(process.pid)
+    return {inner: pids[0] for inner, pids in found.items() if len(pids) == 1}

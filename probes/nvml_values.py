@@ -1,0 +1,141 @@
+"""From NVML's numbers to SI units, or to ``None`` with a reason where a number cannot be true.
+
+Each rule takes what the driver gave and returns an `Answer`; together they are the only place that
+knows NVML's ways of saying "no value".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .nvml_call import Answer
+from .nvml_words import NO_VALUE
+
+# NVML_VALUE_NOT_AVAILABLE is all ones in 32 or 64 bits; what reaches NVML through DCGM or as a signed
+# number sits just below 2^31 and 2^63. No real 32-bit value here is as big as that.
+_BLANK_32 = 0x7FFFFFF0
+_BLANK_64 = 0x7FFFFFFFFFFFFFF0
+
+_WATTS_OVER_LIMIT = 3.0
+_WATTS_IMPOSSIBLE = 10_000.0
+_CELSIUS_IMPOSSIBLE = 200
+_PERCENT_ROUNDING = 101.0
+
+
+def _number(value: Any, blank: int) -> Answer[Any]:
+    if 0 <= value < blank:
+        return Answer(value)
+    if math.isfinite(value) and value < 0:
+        return Answer(None, f"driver reported {value}")
+    return Answer(None, NO_VALUE)
+
+
+def count(value: int) -> Answer[int]:
+    """A 64-bit number of anything, counters and bytes included."""
+    return _number(value, _BLANK_64)
+
+
+def word(value: int) -> Answer[int]:
+    """A 32-bit number of anything."""
+    return _number(value, _BLANK_32)
+
+
+def scaled(factor: float) -> Callable[[Any], Answer[float]]:
+    """A 32-bit number times ``factor``."""
+
+    def rule(value: Any) -> Answer[float]:
+        return _number(value, _BLANK_32).then(lambda number: Answer(number * factor))
+
+    return rule
+
+
+def multiple(factor: int) -> Callable[[int], Answer[int]]:
+    """A 64-bit whole number times ``factor``."""
+
+    def rule(value: int) -> Answer[int]:
+        return count(value).then(lambda number: Answer(number * factor))
+
+    return rule
+
+
+def thousandths(value: int) -> Answer[float]:
+    """A 64-bit number of milli-units."""
+    return count(value).then(lambda number: Answer(number / 1000))
+
+
+def up_to(highest: int) -> Callable[[int], Answer[int]]:
+    """A small number of which higher ones mean "unknown"."""
+    return lambda value: word(value).then(
+        lambda number: Answer(number) if number <= highest else Answer(None, NO_VALUE)
+    )
+
+
+def ratio(percent: float) -> Answer[float]:
+    """Per cent → ratio from 0 to 1. Measured shares may be a rounding above 100; more is no share."""
+
+    def rule(number: float) -> Answer[float]:
+        if number > _PERCENT_ROUNDING or (isinstance(number, int) and number > 100):
+            return Answer(None, f"driver reported {number:.6g} %")
+        return Answer(min(number / 100, 1.0))
+
+    return _number(percent, _BLANK_32).then(rule)
+
+
+def flag(value: int) -> Answer[bool]:
+    """0 or 1."""
+    return Answer(value == 1) if value in (0, 1) else Answer(None, f"driver reported {value}")
+
+
+def celsius(value: int) -> Answer[float]:
+    """A temperature that a running chip can have."""
+
+    def rule(number: float) -> Answer[float]:
+        if number > _CELSIUS_IMPOSSIBLE:
+            return Answer(None, f"driver reported {number} °C")
+        return Answer(float(number))
+
+    return _number(value, _BLANK_32).then(rule)
+
+
+def watts(limit: float | None) -> Callable[[int], Answer[float]]:
+    """Milliwatts → watts; over a multiple of ``limit`` (watts) it is a slip of the sensor."""
+    highest = _WATTS_IMPOSSIBLE if limit is None or limit <= 0 else limit * _WATTS_OVER_LIMIT
+
+    def rule(milliwatts: int) -> Answer[float]:
+        if milliwatts / 1000 > highest:
+            return Answer(None, f"driver reported {milliwatts / 1000:.6g} W")
+        return Answer(milliwatts / 1000)
+
+    return lambda value: _number(value, _BLANK_32).then(rule)
+
+
+def named(words: dict[int, str]) -> Callable[[int], Answer[str]]:
+    """A number that stands for a word."""
+    return lambda value: Answer(words.get(value, f"unknown ({value})"))
+
+
+def total(value: int) -> Answer[int]:
+    """A size in bytes of something that is there; so not 0."""
+    return count(value).then(
+        lambda number: Answer(number) if number else Answer(None, "driver reported a size of 0")
+    )
+
+
+def part_of(whole: int | None) -> Callable[[int], Answer[int]]:
+    """Bytes of ``whole`` bytes; without a whole a part means nothing."""
+
+    def rule(number: int) -> Answer[int]:
+        if whole is None:
+            return Answer(None, "driver reported no total")
+        if number > whole:
+            return Answer(None, "driver reported more used than there is")
+        return Answer(number)
+
+    return lambda value: count(value).then(rule)
+
+
+def text(value: str) -> Answer[str]:
+    """A text that says something."""
+    return Answer(value) if value and value not in ("N/A", "[N/A]") else Answer(None, NO_VALUE)

@@ -1,0 +1,222 @@
+"""Processes of interest: those on a GPU or asked for, what started them, and what they started.
+
+At each tick only small files with descriptors kept open are read. Ranks and what is above them are
+read every time. Of what is below them, loader workers mostly, up to `EVERY_TICK` are; where there are
+more, they take turns, and the last reading of the others is sent again under its own time. No more
+than `MOST` are followed at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from .interest import Interest
+from .proc_command import is_boundary
+from .proc_entry import Entry, Gone
+from .proc_facts import FactsReader
+from .proc_files import Descriptors, read_file
+from .proc_tree import ProcessTree
+from .sample import ProcessReading
+from .source import SourceAbsent, SourceDenied
+
+EVERY_TICK = 64
+MOST = 1024
+_DETAILED_BELOW = 32
+"""With no more processes than this, context switches are read of all, and not of ranks alone."""
+_MOST_ABOVE = 16
+_PATIENCE_SECONDS = 15.0
+_MOUNTS_BYTES = 1 << 18
+_FACTS_PER_SECOND = 8.0
+"""How many processes may have their facts read again in a second."""
+
+_log = logging.getLogger(__name__)
+
+
+class ProcessSource:
+    """Reads the processes of interest; see the module for which these are.
+
+    Args:
+        interest: says which.
+        root: of the file system with ``proc`` in it.
+    """
+
+    name = "processes"
+
+    def __init__(self, interest: Interest, root: Path = Path("/")) -> None:
+        self._interest = interest
+        self._root = root
+        self._descriptors = Descriptors()
+        self._facts = FactsReader(root)
+        self._tree = ProcessTree(root)
+        self._entries: dict[int, Entry] = {}
+        self._known: frozenset[int] = frozenset()
+        self._turn = 0
+        self._last_below: list[int] = []
+        self._due: frozenset[int] | None = None
+        self._own_pid = os.getpid()
+        self._told_of_more = False
+
+    def read(self) -> tuple[ProcessReading, ...]:
+        """One reading per process that is there.
+
+        Raises:
+            SourceAbsent: without a ``/proc``.
+            SourceDenied: where it hides every process of interest.
+        """
+        wanted = self._interest.pids()
+        if wanted - self._known:
+            self._tree.hurry()  # a new job: its workers are there already
+        self._known = wanted
+        try:
+            self._tree.refresh()
+        except OSError as error:
+            raise SourceAbsent("there is no /proc here: is it mounted?") from error
+        self._facts.refresh()
+        main = [pid for pid in sorted(wanted) if self._look_at(pid)]
+        if wanted and not main:
+            self._check_hidden()
+        above = self._above(main)
+        few = len(self._entries) <= _DETAILED_BELOW
+        readings = [
+            reading
+            for pid in (*main, *above)
+            if (reading := self._read(pid, detailed=few or pid in wanted))
+        ]
+        launchers = [pid for pid in above if self._launches(pid)]
+        below = self._below([pid for pid in (*main, *launchers) if pid in self._entries])
+        readings += self._readings_below(below, detailed=few)
+        self._forget({*main, *above, *below})
+        return tuple(sorted(readings, key=lambda reading: reading.pid))
+
+    def close(self) -> None:
+        """Give all descriptors back."""
+        self._forget(set())
+
+    def _look_at(self, pid: int) -> bool:
+        """Whether it is there. One that ended makes room for a new one of its pid."""
+        entry = self._entries.get(pid)
+        try:
+            if entry is not None:
+                entry.look()
+                return True
+        except Gone:
+            self._drop(pid)
+        try:
+            self._entries[pid] = Entry(pid, self._root, self._descriptors, self._facts)
+        except Gone:
+            return False
+        return True
+
+    def _above(self, main: list[int]) -> list[int]:
+        """The ancestors up to whatever starts the jobs of everybody."""
+        seen = set(main)
+        above: list[int] = []
+        for pid in main:
+            parent = self._entries[pid].stat.parent_pid
+            for _ in range(_MOST_ABOVE):
+                if parent <= 1 or parent in seen or not self._look_at(parent):
+                    break
+                seen.add(parent)
+                stat = self._entries[parent].stat
+                if is_boundary(stat.name) or stat.kernel_thread:
+                    break
+                above.append(parent)
+                parent = stat.parent_pid
+        return above
+
+    def _launches(self, pid: int) -> bool:
+        entry = self._entries.get(pid)
+        return entry is not None and entry.facts is not None and entry.facts.kind == "launcher"
+
+    def _below(self, roots: list[int]) -> list[int]:
+        """The descendants. Those of a launcher are ranks that have not reached a GPU, or their kin."""
+        self._due = self._next_turn()
+        seen = {*roots, self._own_pid}
+        below: list[int] = []
+        level = roots
+        while level and len(below) < MOST:
+            found: list[int] = []
+            for pid in level:
+                for child in self._children(pid, live=level is roots):
+                    if child not in seen:
+                        seen.add(child)
+                        if self._is_below(child, seen):
+                            found.append(child)
+            below += found
+            level = found
+        if len(below) > MOST and not self._told_of_more:
+            self._told_of_more = True
+            _log.warning("more than %d processes below the ranks: the rest is not read", MOST)
+        return below[:MOST]
+
+    def _next_turn(self) -> frozenset[int] | None:
+        """Those below the ranks that are read now; ``None``: all of them."""
+        if len(self._last_below) <= EVERY_TICK:
+            return None
+        self._turn %= len(self._last_below)
+        turn = self._last_below[self._turn : self._turn + EVERY_TICK]
+        self._turn += EVERY_TICK
+        return frozenset(turn)
+
+    def _children(self, pid: int, *, live: bool) -> set[int]:
+        """As of the last scan, and those that its main thread has now."""
+        known = set(self._tree.children(pid))
+        return known.union(self._entries[pid].children() or ()) if live else known
+
+    def _is_below(self, pid: int, seen: set[int]) -> bool:
+        waits = self._due is not None and pid not in self._due and pid in self._entries
+        if not waits and not self._look_at(pid):
+            return False
+        # Since the scan, its pid may have gone to a process of somebody else's.
+        return self._entries[pid].stat.parent_pid in seen
+
+    def _readings_below(self, below: list[int], *, detailed: bool) -> list[ProcessReading]:
+        """New readings of those whose turn it is, the ones never read first; of the rest the last."""
+        self._last_below = below
+        due = [pid for pid in below if self._is_due(pid)]
+        due.sort(key=lambda pid: self._entries[pid].reading is not None)
+        fresh = set(due[:EVERY_TICK])
+        readings = [
+            self._read(pid, detailed=detailed, fold=True)
+            if pid in fresh
+            else self._entries[pid].reading
+            for pid in below
+        ]
+        return [reading for reading in readings if reading is not None]
+
+    def _is_due(self, pid: int) -> bool:
+        return self._due is None or pid in self._due or self._entries[pid].reading is None
+
+    def _read(self, pid: int, *, detailed: bool, fold: bool = False) -> ProcessReading | None:
+        entry = self._entries[pid]
+        parent = self._entries.get(entry.stat.parent_pid) if fold else None
+        patience = max(_PATIENCE_SECONDS, len(self._entries) / _FACTS_PER_SECOND)
+        try:
+            return entry.read(parent, detailed=detailed, patience=patience)
+        except Gone:
+            self._drop(pid)
+            return None
+
+    def _drop(self, pid: int) -> None:
+        entry = self._entries.pop(pid, None)
+        if entry is not None:
+            entry.close()
+
+    def _forget(self, wanted: set[int]) -> None:
+        for pid in self._entries.keys() - wanted:
+            self._drop(pid)
+
+    def _check_hidden(self) -> None:
+        """Tell processes that are not shown from ones that are not there."""
+        try:
+            mounts = read_file(self._root / "proc/self/mountinfo", _MOUNTS_BYTES)
+        except OSError:
+            return
+        own = [line for line in mounts.split(b"\n") if b" /proc " in line and b" - proc " in line]
+        if any(b"hidepid=" in line and b"hidepid=0" not in line for line in own) and os.geteuid():
+            raise SourceDenied(
+                "/proc hides the processes of other users (hidepid): "
+                "run gputop as the job's user or root"
+            )

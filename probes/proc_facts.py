@@ -1,0 +1,172 @@
+"""What seldom changes about a process: who, what, where. Read once, and again now and then."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .cgroup_paths import container_id, parse_memberships, single_path
+from .environment import parse_environment
+from .proc_command import CommandKind, kind_of
+from .proc_files import KeptFiles, read_file
+from .proc_text import Stat, parse_command, parse_cpu_list, parse_status
+from .proc_users import UserNames
+from .sample import Missing
+from .secrets import mask_command
+
+_COMMAND_BYTES = 32768
+_ENVIRONMENT_BYTES = 1 << 18
+_COMMAND_CHARS = 4096
+_STATUS_BYTES = 8192
+_SHARED_SECONDS = 30.0
+_CUT = "…"
+_SLEEPING_HARD = (
+    "it is in uninterruptible sleep, and reading this could hang: it is read once it wakes"
+)
+_ENDED = "the process has ended"
+_DEFERRED = ("command", "environment")
+
+
+@dataclass(slots=True)
+class Facts:
+    """Values that stand for a while."""
+
+    user_id: int | None = None
+    user: str | None = None
+    namespace_pids: tuple[int, ...] = ()
+    command: tuple[str, ...] | None = None
+    kind: CommandKind = "program"
+    allowed_cpus: int | None = None
+    cgroup: str | None = None
+    container_id: str | None = None
+    environment: dict[str, str] = field(default_factory=dict[str, str])
+    missing: Missing = field(default_factory=dict[str, str])
+
+    @property
+    def whole(self) -> bool:
+        """Nothing was put off."""
+        return _SLEEPING_HARD not in self.missing.values()
+
+
+class FactsReader:
+    """Reads facts, whoever the process belongs to."""
+
+    def __init__(self, root: Path) -> None:
+        self._users = UserNames(root)
+        self._root = root
+        self._effective_user = os.geteuid()
+        self._online: frozenset[int] | None = None
+        self._due = 0.0
+
+    def refresh(self) -> None:
+        """Look again at what all processes share, if it is time."""
+        if time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + _SHARED_SECONDS
+        try:
+            self._online = parse_cpu_list(read_file(self._root / "sys/devices/system/cpu/online"))
+        except OSError:
+            self._online = None
+
+    def read(self, files: KeptFiles, stat: Stat, before: Facts | None) -> Facts:
+        """The facts of one process. What a zombie has no more is taken from ``before``.
+
+        Raises:
+            OSError: when the process is gone.
+        """
+        status = parse_status(files.read_once("status", _STATUS_BYTES))
+        facts = Facts(user_id=status.user_id, namespace_pids=status.namespace_pids)
+        if status.user_id is None:
+            facts.missing["user"] = "not told by the kernel"
+        else:
+            facts.user = self._users.name(status.user_id)
+        self._add_cpus(facts, status.allowed_cpus)
+        self._add_cgroup(facts, files)
+        if stat.state == "D":
+            self._put_off(facts, before)
+        elif stat.state in "ZX" and before is not None:
+            facts.command, facts.environment = before.command, before.environment
+            facts.kind = before.kind
+            facts.missing.update(_reasons(before, _DEFERRED))
+        else:
+            self._add_command(facts, files, stat)
+            self._add_environment(facts, files, stat)
+        return facts
+
+    def denied(self, facts: Facts) -> str:
+        """Why something of the process may not be read, and what would help."""
+        if facts.user_id == self._effective_user:
+            return "it does not let itself be inspected: run gputop as root"
+        owner = facts.user if facts.user is not None else "another"
+        return f"belongs to user {owner}: run gputop as that user or root"
+
+    def _put_off(self, facts: Facts, before: Facts | None) -> None:
+        """Both texts lie in the process's memory, whose lock a task stuck in the kernel may hold."""
+        if before is None:
+            facts.missing.update(dict.fromkeys(_DEFERRED, _SLEEPING_HARD))
+            return
+        facts.command, facts.environment = before.command, before.environment
+        facts.kind = before.kind
+        facts.missing.update(_reasons(before, _DEFERRED))
+
+    def _add_cpus(self, facts: Facts, allowed: frozenset[int] | None) -> None:
+        if allowed is None:
+            facts.missing["allowed_cpus"] = "not told by the kernel"
+        else:
+            # The mask also has the cores that could be plugged in some day.
+            facts.allowed_cpus = len(allowed if self._online is None else allowed & self._online)
+
+    def _add_cgroup(self, facts: Facts, files: KeptFiles) -> None:
+        try:
+            memberships = parse_memberships(files.read_once("cgroup"))
+        except FileNotFoundError:
+            memberships = {}
+        facts.cgroup = single_path(memberships)
+        facts.container_id = container_id(memberships)
+        if facts.cgroup is None:
+            facts.missing["cgroup"] = "this kernel has no control groups"
+        if facts.container_id is None:
+            facts.missing["container_id"] = "not in a container, as far as its control group tells"
+
+    def _add_command(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
+        try:
+            command = parse_command(files.read_once("cmdline", _COMMAND_BYTES))
+        except PermissionError:
+            facts.missing["command"] = self.denied(facts)
+            return
+        if command and any(command):
+            facts.kind = kind_of(command)
+            facts.command = _shortened(mask_command(command))
+        elif stat.kernel_thread:
+            facts.missing["command"] = "it is a thread of the kernel"
+        else:
+            facts.missing["command"] = (
+                _ENDED if stat.state in "ZX" else "it has cleared its command line"
+            )
+
+    def _add_environment(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
+        try:
+            data = files.read_once("environ", _ENVIRONMENT_BYTES)
+        except PermissionError:
+            facts.missing["environment"] = self.denied(facts)
+            return
+        facts.environment = parse_environment(data)
+        if not data and stat.state in "ZX":
+            facts.missing["environment"] = _ENDED
+
+
+def _reasons(facts: Facts, names: tuple[str, ...]) -> Missing:
+    return {name: facts.missing[name] for name in names if name in facts.missing}
+
+
+def _shortened(command: tuple[str, ...]) -> tuple[str, ...]:
+    kept: list[str] = []
+    room = _COMMAND_CHARS
+    for argument in command:
+        if len(argument) > room:
+            return (*kept, argument[:room] + _CUT)
+        kept.append(argument)
+        room -= len(argument)
+    return command

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from ...probes.frame import GpuFrame
+from ..finding import Evidence, Verdict, compared
+from ..history import Series
+from ..rule import GpuRule, Scene, Threshold, gpu_subject, job_of, rank_on
+from .activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
+
+_BUSY_POWER_RATIO = 0.6
+_LEAST_COVERED_RATIO = 0.5
+_LINKS = tuple(
+    f"{kind}_{way}_bytes_per_second" for kind in ("pcie", "nvlink") for way in ("rx", "tx")
+)
+
+
+class HollowUtilisation(GpuRule):
+    """Hollow utilisation.
+
+    Meaning:
+        The driver says that the GPU is busy all the time, but little of the chip works or it draws
+        little power. A kernel that only waits counts as busy: a rank in an NCCL collective spins.
+    Impact:
+        Nothing, or little, is being computed. With flat power and silent links too it is most
+        likely a collective that one rank never joined: the job stands still until the time-out.
+    Diagnosis:
+        Look for the GPU or rank of the same job that is not like this one: idle, lost, or busy
+        with something else. That one is the culprit; the spinning ones are the victims. Small
+        memory-bound kernels and inference decode look alike, but their power and links move.
+    Mitigation:
+        Find out what the odd rank waits for (its stack, its input, its GPU). If none is odd,
+        suspect the network. Before killing the job, keep its evidence: stacks of all ranks, and
+        NCCL's flight recorder where it is on.
+    """
+
+    id = "HW211"
+    name = "hollow utilisation"
+    severity = "warning"
+    needs = ("utilization_ratio",)
+    needs_any = ("sm_active_ratio", "power_watts")
+    thresholds = {
+        "utilization_ratio": Threshold(BUSY_RATIO, "ratio", "rules 25; nvsonar says 0.8"),
+        "sm_active_ratio": Threshold(LOW_SM_RATIO, "ratio", "founding documents: root-cause it"),
+        "power_ratio": Threshold(0.40, "ratio", "nvsonar; nccl#968 saw 70 W on a spinning GPU"),
+        "power_spread_ratio": Threshold(0.05, "ratio", "ours"),
+        "link_bytes_per_second": Threshold(
+            100e6, "bytes_per_second", "ours; a rank that trains moves gigabytes"
+        ),
+        "window_seconds": Threshold(10.0, "seconds", "ours"),
+    }
+    settled_only = True
+    hold_seconds = 20.0
+    job_wide = True
+    next_step = (
+        "Find the GPU or rank of this job that differs from this one: the others wait for it."
+    )
+
+    def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
+        subject = gpu_subject(gpu)
+        seen = activity(gpu, scene.history, self.limit["window_seconds"])
+        if seen.utilization is None or seen.utilization < self.limit["utilization_ratio"]:
+            return Verdict(subject=subject, holds=False)
+        if seen.sm is None and seen.power is None:
+            return Verdict(subject=subject, holds=None, unknown_because="power limit: not known")
+        if not self._idle_inside(seen):
+            return Verdict(subject=subject, holds=False)
+        flat, silent = self._power_flat(gpu, scene), self._links_silent(gpu, scene)
+        spins = flat and silent and self._may_wait(gpu, scene)
+        return Verdict(
+            subject=subject,
+            holds=True,
+            severity="error" if spins else "warning",
+            confidence=0.9 if spins else 0.6,
+            evidence=self._evidence(seen, flat, silent),
+            next_step="Take the stacks of all ranks and find the one that is not in the collective."
+            if spins
+            else None,
+        )
+
+    def _idle_inside(self, seen: Activity) -> bool:
+        if seen.sm is None:
+            return seen.power is not None and seen.power < self.limit["power_ratio"]
+        warm = seen.power is not None and seen.power >= _BUSY_POWER_RATIO
+        return seen.sm < self.limit["sm_active_ratio"] and not warm
+
+    def _power_flat(self, gpu: GpuFrame, scene: Scene) -> bool:
+        watts = self._whole(scene.history.gpu(gpu.index, "power_watts"))
+        if not watts:
+            return False
+        return max(watts) - min(watts) <= self.limit["power_spread_ratio"] * max(watts)
+
+    def _links_silent(self, gpu: GpuFrame, scene: Scene) -> bool:
+        """All that can be read carry nothing; unknown where none can be read."""
+        known = [link for link in _LINKS if getattr(gpu, link) is not None]
+        series = [self._whole(scene.history.gpu(gpu.index, link)) for link in known]
+        limit = self.limit["link_bytes_per_second"]
+        return bool(known) and all(rates and max(rates) < limit for rates in series)
+
+    def _whole(self, series: Series) -> list[float]:
+        """Its values, where they cover most of the window: few are no witness."""
+        window = self.limit["window_seconds"]
+        return (
+            series.window(window) if series.covered(window) >= _LEAST_COVERED_RATIO * window else []
+        )
+
+    def _may_wait(self, gpu: GpuFrame, scene: Scene) -> bool:
+        """It has somebody to wait for, and its probe, if any, does not say that it goes on."""
+        job = job_of(gpu, scene.frame)
+        if job is None or max(len(job.ranks), job.world_size or 0) < 2:
+            return False
+        rank = rank_on(gpu, scene.frame)
+        age = rank.phase_age_seconds if rank else None
+        return age is None or age >= self.limit["window_seconds"]
+
+    def _evidence(self, seen: Activity, flat: bool, silent: bool) -> tuple[Evidence, ...]:
+        return (
+            compared(
+                "utilization_ratio", seen.utilization, self.limit["utilization_ratio"], "ratio"
+            ),
+            *(
+                (compared("sm_active_ratio", seen.sm, self.limit["sm_active_ratio"], "ratio"),)
+                if seen.sm is not None
+                else ()
+            ),
+            *(
+                (compared("power of its limit", seen.power, self.limit["power_ratio"], "ratio"),)
+                if seen.power is not None
+                else ()
+            ),
+            Evidence(signal="power", value="flat" if flat else "moves"),
+            Evidence(signal="links", value="silent" if silent else "not known to be silent"),
+        )

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...probes.frame import Frame
+from ...probes.sample import XidReading
+from ..finding import SEVERITY_ORDER, Evidence, Subject, Verdict
+from ..rule import Rule, Scene, Threshold, gpu_subject
+from .xid_codes import XidMeaning, xid_meaning
+
+_MOST_SHOWN = 5
+
+
+class Xid(Rule):
+    """Xid.
+
+    Meaning:
+        The driver reported an error of this GPU by its Xid code. It is shown for ten minutes after
+        the last one; the evidence names the code, what it stands for, and the process it hit.
+    Impact:
+        That depends on the code, and so does the severity: codes that only follow from another one
+        are information, faults of the application are warnings, those that need a reset are
+        errors.
+    Diagnosis:
+        The first code counts: 43 and 45 come after the real one. Read the driver's full text with
+        dmesg -T and grep Xid. 13 and 31 are mostly bugs of the application, and after 31 the SM
+        activity counters may stay at 0. 79 means that the GPU has left the bus; 48, 63, 64, 94 and
+        95 are about its memory.
+    Mitigation:
+        Follow the next step given with the code. A code that comes again after a reset, on the
+        same GPU and with another job, is the board's: drain the node and send it to support.
+    """
+
+    id = "HW206"
+    name = "Xid"
+    severity = "warning"
+    thresholds = {
+        "age_seconds": Threshold(
+            600.0, "seconds", "ours; a stale code must not look current (DCGM#277)"
+        )
+    }
+    hold_seconds = 0.0
+    explains = (
+        "HST107",
+        "HW204",
+        "HW205",
+        "HW206",
+        "HW208",
+        "HW209",
+        "HW210",
+        "HW211",
+    )
+    next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        now = scene.frame.time_seconds
+        recent: dict[str, list[XidReading]] = {}
+        for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):
+            if now - xid.time_seconds < self.limit["age_seconds"]:
+                recent.setdefault(_place(xid, scene.frame), []).append(xid)
+        for place, xids in recent.items():
+            yield self._verdict(place, xids, scene.frame)
+
+    def _verdict(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
+        # Of the worst the first: what follows mostly follows from it.
+        worst = min(xids, key=lambda xid: SEVERITY_ORDER[xid_meaning(xid.code).severity])
+        row = xid_meaning(worst.code)
+        shown = [worst, *(xid for xid in xids if xid is not worst)][:_MOST_SHOWN]
+        return Verdict(
+            subject=_subject(place, frame),
+            holds=True,
+            severity=row.severity,
+            since_monotonic_seconds=worst.time_seconds
+            - (frame.time_seconds - frame.monotonic_seconds),
+            evidence=tuple(_evidence(xid) for xid in shown),
+            next_step=_next_step(worst, row, frame),
+        )
+
+
+def _place(xid: XidReading, frame: Frame) -> str:
+    if xid.gpu_index is not None:
+        return str(xid.gpu_index)
+    for gpu in frame.gpus:
+        if xid.gpu_uuid is not None and gpu.uuid == xid.gpu_uuid:
+            return str(gpu.index)
+    return xid.gpu_uuid or "unknown"
+
+
+def _subject(place: str, frame: Frame) -> Subject:
+    gpu = frame.gpu(int(place)) if place.isdigit() else None
+    return gpu_subject(gpu) if gpu else Subject(kind="gpu", id=place)
+
+
+def _evidence(xid: XidReading) -> Evidence:
+    victim = "" if xid.pid is None else f", process {xid.pid}"
+    return Evidence(signal="xid", value=f"{xid.code}: {xid_meaning(xid.code).meaning}{victim}")
+
+
+def _next_step(xid: XidReading, row: XidMeaning, frame: Frame) -> str:
+    if row.kind != "consequence":
+        return row.next_step
+    earlier = [
+        other
+        for other in frame.xids
+        if other.time_seconds <= xid.time_seconds and xid_meaning(other.code).kind != "consequence"
+    ]
+    if not earlier:
+        return row.next_step
+    cause = max(earlier, key=lambda other: other.time_seconds)
+    seconds = xid.time_seconds - cause.time_seconds
+    return (
+        f"Ignore this one and look at Xid {cause.code} on GPU {_place(cause, frame)}, "
+        f"{seconds:.0f} s before it."
+    )

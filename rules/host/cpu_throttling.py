@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from ...probes.frame import CgroupFrame, Frame
+from ..finding import Evidence, Subject, Verdict, compared
+from ..rule import CgroupRule, Scene, Threshold
+
+_WINDOW_SECONDS = 30.0
+
+
+class CpuThrottling(CgroupRule):
+    """CPU throttling of the control group.
+
+    Meaning:
+        The processes of the job used up their CPU quota and were stopped until the next period,
+        again and again. The share of the periods in which that happened is what is judged.
+    Impact:
+        All threads of the container stop at once, for up to a tenth of a second each time: the
+        loader falls behind, kernels are launched late, and the GPU waits.
+    Diagnosis:
+        Compare the quota (in cores) with what ranks and workers use. Short bursts throttle even
+        when the mean use is below the quota. cat cpu.stat in the group shows nr_throttled.
+    Mitigation:
+        Raise the CPU limit of the container or pod, or remove it and keep the request. Else run
+        fewer workers and set OMP_NUM_THREADS, so that fewer threads share the quota.
+    """
+
+    id = "HST110"
+    name = "cgroup CPU throttling"
+    severity = "warning"
+    needs = ("throttled_ratio",)
+    thresholds = {
+        "warning_ratio": Threshold(0.05, "ratio", "ours; kubernetes#67577, #97445"),
+        "error_ratio": Threshold(0.25, "ratio", "ours; k8s-device-plugin#56 lost half its speed"),
+        "healthy_ratio": Threshold(0.90, "ratio", "founding documents; second witness of an error"),
+    }
+    hold_seconds = 10.0
+    explains = ("HW210", "HW211")
+    next_step = "Raise the CPU limit of this container or pod, or run fewer loader workers in it."
+
+    def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:
+        ratio = scene.history.cgroup(group.path, "throttled_ratio").mean(_WINDOW_SECONDS)
+        if ratio is None or ratio <= self.limit["warning_ratio"]:
+            return Verdict(subject=subject, holds=False)
+        loaded = _least_utilised(subject, scene.frame)
+        starved = loaded is not None and loaded < self.limit["healthy_ratio"]
+        bad = starved and ratio > self.limit["error_ratio"]
+        return Verdict(
+            subject=subject,
+            holds=True,
+            severity="error" if bad else "warning",
+            evidence=(
+                compared(
+                    "throttled_ratio",
+                    ratio,
+                    self.limit["error_ratio" if bad else "warning_ratio"],
+                    "ratio",
+                ),
+                Evidence(signal="cpu_quota_cores", value=group.cpu_quota_cores, unit="cores"),
+                Evidence(signal="cpu_cores", value=_used(group, scene.frame), unit="cores"),
+                compared("least utilization_ratio", loaded, self.limit["healthy_ratio"], "ratio"),
+            ),
+        )
+
+
+def _least_utilised(subject: Subject, frame: Frame) -> float | None:
+    """Utilisation of the job's GPU that has least to do."""
+    if subject.job is None:
+        return None
+    ratios = [
+        gpu.utilization_ratio
+        for gpu in frame.gpus
+        if gpu.job_id == subject.job and gpu.status == "ok" and gpu.utilization_ratio is not None
+    ]
+    return min(ratios, default=None)
+
+
+def _used(group: CgroupFrame, frame: Frame) -> float | None:
+    pids = set(group.pids)
+    cores = [
+        process.cpu_cores
+        for process in frame.processes
+        if process.pid in pids and process.cpu_cores is not None
+    ]
+    return sum(cores) if cores else None

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import fmean
+
+from ...probes.frame import Frame, JobFrame, ProcessFrame, RankFrame
+from ..finding import Evidence, Subject, Verdict, compared
+from ..loader import loader_workers
+from ..rule import JobRule, Scene, Threshold
+
+
+class TooFewCores(JobRule):
+    """Too few cores for the ranks.
+
+    Meaning:
+        The job may use fewer CPU cores than its ranks and their loader workers need: one each, and
+        a few for the system. Affinity masks, the cgroup's quota and the node's own size are looked
+        at.
+    Impact:
+        Ranks and workers take turns on the cores. Launches come late and batches too, unevenly
+        over the ranks, and the GPUs wait.
+    Diagnosis:
+        Compare the cores available with those needed. A small mask mostly comes from the scheduler
+        (--cpus-per-task of Slurm, a pod's limit) or from numactl or taskset in the launcher. It is
+        information as long as no rank waits for a core, and a warning when they do.
+    Mitigation:
+        Ask the scheduler for more cores for each GPU, or run fewer workers. The cores counted may
+        be hyper-threads: then half as many are real.
+    """
+
+    id = "HST111"
+    name = "too few cores"
+    severity = "info"
+    thresholds = {
+        "system_cores": Threshold(4.0, "cores", "ml-engineering: ranks x (workers + 1) + 4"),
+        "run_delay_ratio": Threshold(0.05, "ratio", "ours; witness that ranks wait for a core"),
+        "pressure_cpu_ratio": Threshold(0.20, "ratio", "ours; the same, for the whole node"),
+    }
+    explains = ("HST110", "HW210", "HW211")
+    next_step = "Give the job more cores (Slurm --cpus-per-task, pod limit) or run fewer workers."
+
+    def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
+        frame = scene.frame
+        workers = [len(loader_workers(rank, frame)) for rank in job.ranks]
+        available = _available(job, frame)
+        if not job.ranks or available is None:
+            return Verdict(
+                subject=subject, holds=None, unknown_because="cores of the job are not known"
+            )
+        needed = sum(count + 1 for count in workers) + self.limit["system_cores"]
+        masks = [_mask(rank, frame) for rank in job.ranks]
+        narrow = [
+            mask
+            for mask, count in zip(masks, workers, strict=True)
+            if mask is not None and mask < count + 1
+        ]
+        if available >= needed and not narrow:
+            return Verdict(subject=subject, holds=False)
+        delay = _mean(process.run_delay_ratio for process in _processes(job, frame))
+        pressure = scene.history.host("pressure_cpu_ratio").mean(30.0)
+        waits = (delay or 0.0) > self.limit["run_delay_ratio"] or (pressure or 0.0) > self.limit[
+            "pressure_cpu_ratio"
+        ]
+        return Verdict(
+            subject=subject,
+            holds=True,
+            severity="warning" if waits else "info",
+            confidence=0.9 if waits else 0.5,
+            evidence=(
+                compared("cores available", available, needed, "cores"),
+                Evidence(signal="ranks", value=float(len(job.ranks)), unit="processes"),
+                Evidence(signal="loader workers", value=float(sum(workers)), unit="processes"),
+                Evidence(
+                    signal="allowed_cpus",
+                    value=None if masks[0] is None else float(min(narrow, default=masks[0])),
+                    unit="cores",
+                ),
+                compared("run_delay_ratio", delay, self.limit["run_delay_ratio"], "ratio"),
+                compared("pressure_cpu_ratio", pressure, self.limit["pressure_cpu_ratio"], "ratio"),
+            ),
+        )
+
+
+def _available(job: JobFrame, frame: Frame) -> float | None:
+    """Cores for the whole job: the least of what the node, the masks and the quotas allow."""
+    bounds = (frame.host.cpus if frame.host else None, _masks(job, frame), _quotas(job, frame))
+    return min((float(bound) for bound in bounds if bound is not None), default=None)
+
+
+def _masks(job: JobFrame, frame: Frame) -> float | None:
+    """Cores that the affinity masks give to all ranks together.
+
+    Only their sizes are known. A mask as wide as the launcher's was inherited, so the ranks share
+    it; narrower ones, or those of ranks without a launcher, are taken to lie side by side.
+    """
+    ranks = [_mask(rank, frame) for rank in job.ranks]
+    known = [mask for mask in ranks if mask is not None]
+    if not known or len(known) < len(ranks):
+        return None
+    launcher = frame.process(job.launcher_pid) if job.launcher_pid is not None else None
+    shared = launcher.allowed_cpus if launcher is not None else None
+    if shared is not None and shared <= max(known):
+        return float(shared)
+    return float(sum(known))
+
+
+def _mask(rank: RankFrame, frame: Frame) -> int | None:
+    process = frame.process(rank.pid)
+    return process.allowed_cpus if process else None
+
+
+def _quotas(job: JobFrame, frame: Frame) -> float | None:
+    """Sum of the quotas of the groups that hold its ranks; ``None`` if one of them has none."""
+    paths = {process.cgroup for process in _processes(job, frame)}
+    quotas = [group.cpu_quota_cores for group in frame.cgroups if group.path in paths]
+    limited = [quota for quota in quotas if quota is not None]
+    return sum(limited) if limited and len(limited) == len(paths) else None
+
+
+def _processes(job: JobFrame, frame: Frame) -> list[ProcessFrame]:
+    """The processes of its ranks."""
+    found = (frame.process(rank.pid) for rank in job.ranks)
+    return [process for process in found if process is not None]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return fmean(present) if present else None

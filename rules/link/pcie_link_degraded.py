@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from typing import Literal
+
+from ...probes.frame import GpuFrame
+from ..finding import Evidence, Subject, Verdict
+from ..rule import GpuRule, Scene, Threshold, gpu_subject, peers_of
+
+
+class PcieLinkDegraded(GpuRule):
+    """PCIe link degraded.
+
+    Meaning:
+        Under load the GPU's PCIe link runs at a lower generation or with fewer lanes than card and
+        slot can do. Without load a lower generation is normal, for it saves power.
+    Impact:
+        Copies between host and GPU are slower in proportion: half the lanes, half the rate.
+        Without NVLink the collectives use this road too, and every rank waits for the slowest.
+    Diagnosis:
+        Compare with the other GPUs: if all are alike, the slot, the riser or the BIOS setting
+        limits them (then this is information). One alone points to a bad contact, cable, retimer
+        or card. lspci -vv shows LnkCap against LnkSta on each hop; look for PCIe replays as well.
+    Mitigation:
+        Reset the GPU or restart the host, which trains the link anew. If it stays low, reseat the
+        card or its cable, then swap it with a good one to see which of the two the fault follows.
+    """
+
+    id = "LNK501"
+    name = "PCIe link degraded"
+    severity = "warning"
+    needs = (
+        "pcie_generation",
+        "pcie_width",
+        "pcie_generation_max",
+        "pcie_width_max",
+        "utilization_ratio",
+        "memory_total_bytes",  # without memory of its own the chip is built in: no real link
+    )
+    thresholds = {
+        "busy_ratio": Threshold(0.2, "ratio", "ours; the link trains down when idle (nvtop#6)"),
+        "window_seconds": Threshold(10.0, "seconds", "ours"),
+    }
+    explains = ("HW210",)
+    next_step = (
+        "Train the link anew (GPU reset or restart of the host); if it stays, reseat the card."
+    )
+
+    def subject_of(self, gpu: GpuFrame) -> Subject:
+        on = gpu_subject(gpu)
+        return Subject(
+            kind="link", id=f"gpu{gpu.index} pcie", rank=on.rank, gpu=gpu.index, job=on.job
+        )
+
+    def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
+        subject = self.subject_of(gpu)
+        window = self.limit["window_seconds"]
+        busy = scene.history.gpu(gpu.index, "utilization_ratio").mean(window)
+        if (busy or 0.0) < self.limit["busy_ratio"] or not _degraded(gpu):
+            return Verdict(subject=subject, holds=False)
+        peers = peers_of(gpu, scene.frame)
+        alike = len(peers) >= 2 and all(_link(peer) == _link(gpu) for peer in peers)
+        return Verdict(
+            subject=subject,
+            holds=True,
+            severity="info" if alike else "warning",
+            evidence=(
+                Evidence(
+                    signal="pcie_generation",
+                    value=_number(gpu.pcie_generation),
+                    threshold=_number(gpu.pcie_generation_max),
+                    comparison=_sign(gpu.pcie_generation, gpu.pcie_generation_max),
+                ),
+                Evidence(
+                    signal="pcie_width",
+                    value=_number(gpu.pcie_width),
+                    threshold=_number(gpu.pcie_width_max),
+                    comparison=_sign(gpu.pcie_width, gpu.pcie_width_max),
+                    unit="lanes",
+                ),
+                Evidence(signal="utilization_ratio", value=busy, unit="ratio"),
+                Evidence(
+                    signal="peers", value="all alike" if alike else "differ" if peers else None
+                ),
+            ),
+            next_step="All GPUs are alike: compare with what slot, riser and BIOS should give."
+            if alike
+            else None,
+        )
+
+
+def _link(gpu: GpuFrame) -> tuple[int | None, int | None]:
+    return (gpu.pcie_generation, gpu.pcie_width)
+
+
+def _degraded(gpu: GpuFrame) -> bool:
+    return (gpu.pcie_generation or 0) < (gpu.pcie_generation_max or 0) or (gpu.pcie_width or 0) < (
+        gpu.pcie_width_max or 0
+    )
+
+
+def _number(value: int | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _sign(value: int | None, limit: int | None) -> Literal["<", "≥", ""]:
+    if value is None or limit is None:
+        return ""
+    return "<" if value < limit else "≥"

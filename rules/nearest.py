@@ -1,0 +1,13 @@
+"""The name that was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def suggestion(word: str, names: Iterable[str]) -> str:
+    """A clause such as ``; did you mean HW201?``, or an empty string if nothing is near."""
+    by_lower = {name.lower(): name for name in names}
+    near = get_close_matches(word.lower(), by_lower, n=1)
+    return f"; did you mean {by_lower[near[0]]}?" if near else ""

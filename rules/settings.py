@@ -1,0 +1,70 @@
+"""Thresholds of the rules, as changed in a TOML file.
+
+    [HW201]
+    temperature_celsius = 85
+
+A table is a rule, a key one of its thresholds; units are as in the catalogue (`gputop rules ID`).
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import Any, cast
+
+from .catalogue import RULES
+from .nearest import suggestion
+from .rule import Rule, Threshold
+
+
+class SettingsError(Exception):
+    """The file cannot be used. The text is one sentence for people."""
+
+
+def load(path: Path) -> dict[str, dict[str, float]]:
+    """The thresholds that the file changes: rule id → threshold name → value.
+
+    Raises:
+        SettingsError: the file cannot be read, or a table, key or value of it means nothing.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path} is not UTF-8 text") from error
+    try:
+        tables: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not valid TOML: {error}") from error
+    rules = {rule.id: rule for rule in RULES}
+    return {name: _table(path, name, table, rules) for name, table in tables.items()}
+
+
+def _table(path: Path, name: str, table: object, rules: dict[str, type[Rule]]) -> dict[str, float]:
+    rule = rules.get(name)
+    if rule is None:
+        raise SettingsError(f"{path}: [{name}] is no rule{suggestion(name, rules)}")
+    if not isinstance(table, dict):
+        raise SettingsError(f"{path}: {name} must be a table, written as [{name}]")
+    keys = cast(dict[str, object], table)
+    return {key: _value(f"{path}: {name}.{key}", key, value, rule) for key, value in keys.items()}
+
+
+def _value(place: str, key: str, value: object, rule: type[Rule]) -> float:
+    threshold = rule.thresholds.get(key)
+    if threshold is None:
+        near = suggestion(key, rule.thresholds)
+        raise SettingsError(f"{place} is no threshold of {rule.name}{near}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise SettingsError(f"{place} must be a number, not {value!r}")
+    return _in_range(place, float(value), threshold)
+
+
+def _in_range(place: str, value: float, threshold: Threshold) -> float:
+    highest = 1.0 if threshold.unit == "ratio" else math.inf
+    if not 0 <= value <= highest or math.isinf(value):
+        allowed = "from 0 to 1" if threshold.unit == "ratio" else "of 0 or more"
+        raise SettingsError(f"{place} must be a number {allowed}, not {value:g}")
+    return value

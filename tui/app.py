@@ -1,0 +1,236 @@
+"""The application: it owns all state, takes judgements from the watch, and shows screens."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from ..rules.finding import Judgement
+from .exits import COULD_NOT_LOOK, INTERRUPTED, OK
+from .glyphs import speaks_utf8
+from .missing import why_missing
+from .reader import Reader
+from .screens.main_screen import MainScreen
+from .screens.picture_screen import PictureScreen
+from .themes import THEMES, after
+from .view import Target, View, WatchLike
+
+_LOOK_SECONDS = 1.0
+_BURST_SECONDS = 0.1
+
+
+class Judged(Message):
+    """There is a newer judgement; it may replace one that has not been handled yet."""
+
+    def __init__(self, judgement: Judgement) -> None:
+        super().__init__()
+        self.judgement = judgement
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, Judged)
+
+
+class Ended(Message):
+    """Nothing will come any more."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+class GputopApp(App[int]):
+    """The screens over one watch. ``return_code`` is the exit code.
+
+    Args:
+        watch: started here, closed by the caller.
+        ascii_only: draw with ASCII alone; so it is, too, where the locale has no UTF-8.
+        clock: monotonic seconds.
+    """
+
+    TITLE = "gputop"
+    CSS = "Screen { layers: base; }"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "help"),
+        Binding("slash", "filter", "filter"),
+        Binding("s", "sort", "sort"),
+        Binding("space", "pause", "pause"),
+        Binding("1", "show('gpus')", "GPUs"),
+        Binding("4", "show('processes')", "processes"),
+        Binding("6", "show('findings')", "findings"),
+        Binding("q", "quit", "quit"),
+        Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
+        Binding("minus", "interval(-1)", "shorter interval", show=False),
+        Binding("t", "theme", "next theme", show=False),
+        Binding("ctrl+c", "interrupt", "quit", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        watch: WatchLike,
+        *,
+        ascii_only: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.ascii_only = ascii_only or not speaks_utf8(os.environ)
+        self.animation_level = "none"
+        self.reader = Reader(watch, clock)
+        self._watch = watch
+        self._drawn = 0.0
+        self._draw_due = False
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = THEMES[0].name
+
+    def get_default_screen(self) -> Screen[None]:
+        return MainScreen()
+
+    def on_mount(self) -> None:
+        self._watch.start(
+            lambda judgement: self.post_message(Judged(judgement)),
+            lambda reason: self.post_message(Ended(reason)),
+        )
+        self.set_interval(_LOOK_SECONDS, self._look)
+
+    def on_judged(self, message: Judged) -> None:
+        first = self.reader.newest is None
+        self.reader.take(message.judgement)
+        if first or self.reader.clock() - self._drawn >= _BURST_SECONDS:
+            self.redraw()
+        elif not self._draw_due:
+            self._draw_due = True
+            self.set_timer(_BURST_SECONDS, self.redraw)
+
+    def on_ended(self, message: Ended) -> None:
+        self.reader.ended = message.reason
+        self.redraw()
+        if message.reason:
+            self.tell(f"{message.reason}; what is shown is old")
+
+    def view(self, selected: Target | None) -> View | None:
+        """What screens draw from; ``None`` before anything has come."""
+        return self.reader.view(selected)
+
+    def redraw(self) -> None:
+        """Draw the screen in front."""
+        self._draw_due = False
+        self._drawn = self.reader.clock()
+        if isinstance(self.screen, PictureScreen):
+            self.screen.redraw()
+
+    def standing(self) -> str:
+        """What the reader should not forget."""
+        return f"filter {self.reader.filter}" if self.reader.filter else ""
+
+    def tell(self, sentence: str) -> None:
+        """Show a sentence for a moment."""
+        if isinstance(self.screen, PictureScreen):
+            self.screen.bottom.tell(sentence)
+
+    def open(self, target: Target) -> None:
+        """Go into something selected."""
+        if target.kind == "gpu":
+            from .screens.gpu_screen import GpuScreen
+
+            self.push_screen(GpuScreen(int(target.id)))
+        elif target.kind == "finding":
+            self.action_show("findings", target)
+        else:
+            self.action_show("processes", target)
+
+    def leave(self) -> None:
+        """One step back: the filter, then the screen."""
+        if self.reader.filter:
+            self.reader.filter = ""
+            self.redraw()
+        elif len(self.screen_stack) > 1:
+            self.pop_screen()
+
+    def action_show(self, name: str, selected: Target | None = None) -> None:
+        """Show the screen of that name, over the main one."""
+        if self.screen.id == name:
+            return
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if name == "processes":
+            from .screens.process_screen import ProcessScreen
+
+            self.push_screen(ProcessScreen(selected))
+        elif name == "findings":
+            from .screens.finding_screen import FindingScreen
+
+            self.push_screen(FindingScreen(selected))
+
+    def action_help(self) -> None:
+        from .screens.help_screen import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+    def action_filter(self) -> None:
+        if isinstance(self.screen, PictureScreen):
+            self.screen.bottom.edit(self.reader.filter, self._filter)
+
+    def action_sort(self) -> None:
+        self.tell(f"processes sorted by {self.reader.next_sort()}")
+        self.redraw()
+
+    def action_pause(self) -> None:
+        held = self.reader.toggle_hold()
+        self.tell("paused: what is shown stands still" if held else "live again")
+        self.redraw()
+
+    def action_interval(self, step: int) -> None:
+        seconds = self.reader.interval_after(step)
+        self._watch.set_interval(seconds)
+        self.tell(f"a sample every {seconds:g} s")
+
+    def action_theme(self) -> None:
+        self.theme = after(self.theme)
+        self.tell(f"theme {self.theme}")
+
+    async def action_quit(self) -> None:
+        self.exit(return_code=COULD_NOT_LOOK if self.reader.ended else OK)
+
+    def action_interrupt(self) -> None:
+        self.exit(return_code=INTERRUPTED)
+
+    def ask_signal(self, target: Target) -> None:
+        """Ask whether the selected process is to be signalled."""
+        from .signalling import ask
+
+        ask(self, self._watch, target)
+
+    def explain(self, target: Target) -> None:
+        """Say why values of what is selected are missing."""
+        judgement = self.reader.shown
+        gpu = judgement.frame.gpu(int(target.id)) if judgement and target.kind == "gpu" else None
+        if gpu is not None:
+            self.tell(why_missing(gpu))
+
+    def _filter(self, text: str, done: bool) -> None:
+        self.reader.filter = text
+        self.redraw()
+
+    def _look(self) -> None:
+        """Once a second: time passes also when nothing comes."""
+        if self.reader.held is not None or self.reader.silent_seconds():
+            self.redraw()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A fault of ours ends in one sentence and an exit code, with the terminal as it was."""
+        if self.is_headless or os.environ.get("GPUTOP_DEBUG"):
+            super()._handle_exception(error)
+            return
+        self._return_code = COULD_NOT_LOOK
+        self.fault = f"internal error: {type(error).__name__}: {error}"
+        self.panic(Text(f"gputop: {self.fault} (GPUTOP_DEBUG=1 shows where)"))

@@ -1,0 +1,61 @@
+"""The command ``gputop``: what was asked for, and the exit code.
+
+Exit codes: 0 fine, 1 active findings (diagnose only), 2 could not look, 64 wrong usage, 130 interrupted.
+Everything heavy is imported where it is used: the collector, which starts here too, must stay small.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from .arguments import UsageError, parse
+from .exits import COULD_NOT_LOOK, INTERRUPTED, OK, WRONG_USAGE, complain
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except UsageError as error:
+        return complain(str(error), WRONG_USAGE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough. Nothing may be flushed into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except Exception as error:
+        if os.environ.get("GPUTOP_DEBUG"):
+            raise
+        return complain(
+            f"internal error: {type(error).__name__}: {error} (GPUTOP_DEBUG=1 shows where)",
+            COULD_NOT_LOOK,
+        )
+
+
+def _run(argv: Sequence[str]) -> int:
+    options = parse(argv)
+    if options.command == "collect":
+        from ..probes.collect import collect
+
+        if sys.stdout.isatty():
+            raise UsageError("collect writes binary samples for a front end, not for a terminal")
+        collect(
+            interval_seconds=options.interval,
+            without=frozenset(options.without),
+            pids=tuple(options.pid),
+        )
+        return OK
+    if options.command == "rules":
+        from .runbook_text import print_rules
+
+        return print_rules(options.rule)
+    if options.command == "demo" and options.list:
+        from .once import print_scenarios
+
+        return print_scenarios()
+    from .live import watch
+
+    return watch(options)

@@ -1,0 +1,98 @@
+"""Every character beyond ASCII that the screen may show, and what stands for it without UTF-8.
+
+Pictures are always drawn with the glyphs; where the terminal cannot show them, each is replaced on the
+way out by its twin, one cell for one cell, so that nothing moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ERROR = "✖"
+WARNING = "▲"
+INFO = "●"
+CLEARED = "✓"
+SELECTED = "▸"
+DASH = "–"
+ELLIPSIS = "…"
+DOT = "·"
+DOWN = "↓"
+UP = "↑"
+SLOWED = "▼"
+FOLD = "└"
+BRANCH = "├"
+TRUNK = "│"
+RULE = "─"
+TIMES = "×"
+DEGREE = "°"
+MORE_ABOVE = "▴"
+MORE_BELOW = "▾"
+PAUSED = "‖"
+
+BAR_FULL = "━"
+BAR_HALF = "╸"
+BAR_REST = "┈"
+EIGHTHS = "▁▂▃▄▅▆▇█"
+SHADES = "█▓▒░"
+
+BRAILLE = 0x2800
+_BRAILLE_TWINS = " .:-=+*#@"
+
+ASCII_TWINS: dict[str, str] = {
+    ERROR: "x",
+    WARNING: "^",
+    INFO: "o",
+    CLEARED: "v",
+    SELECTED: ">",
+    DASH: "-",
+    ELLIPSIS: "~",
+    DOT: ",",
+    DOWN: "v",
+    UP: "^",
+    SLOWED: "v",
+    FOLD: "`",
+    BRANCH: "|",
+    TRUNK: "|",
+    RULE: "-",
+    TIMES: "x",
+    DEGREE: " ",
+    MORE_ABOVE: "^",
+    MORE_BELOW: "v",
+    PAUSED: "=",
+    BAR_FULL: "=",
+    BAR_HALF: "-",
+    BAR_REST: ".",
+    **dict(zip(EIGHTHS, "_.,-=+*#", strict=True)),
+    **dict(zip(SHADES, "#%+.", strict=True)),
+    "≥": ">",
+    "≤": "<",
+    "≠": "!",
+    "→": ">",
+    "±": "~",
+    "µ": "u",
+    "−": "-",
+    **{chr(BRAILLE + dots): _BRAILLE_TWINS[dots.bit_count()] for dots in range(256)},
+}
+"""Glyph → ASCII character of the same width."""
+
+_TO_ASCII = str.maketrans(ASCII_TWINS)
+
+
+def to_ascii(text: str) -> str:
+    """The text with every glyph replaced by its twin, and whatever else is not ASCII by ``?``."""
+    if text.isascii():
+        return text
+    return text.translate(_TO_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def speaks_utf8(environment: Mapping[str, str]) -> bool:
+    """Whether the terminal may be sent UTF-8, by the locale that the user set.
+
+    Python itself sets ``LC_CTYPE=C.UTF-8`` when it starts under the C locale, so that one proves
+    nothing where ``LANG`` says otherwise. With no locale at all (containers) the terminal is modern.
+    """
+    ctype = environment.get("LC_CTYPE", "")
+    if ctype == "C.UTF-8":
+        ctype = ""
+    locale = environment.get("LC_ALL") or ctype or environment.get("LANG", "")
+    return not locale or "utf" in locale.casefold()

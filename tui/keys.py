@@ -1,0 +1,76 @@
+"""Keys in words, from the bindings in force: the line below and the help cannot drift from them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from textual.binding import Binding
+from textual.screen import Screen
+
+_NAMES = {
+    "question_mark": "?",
+    "slash": "/",
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
+    "enter": "Enter",
+    "escape": "Esc",
+    "space": "Space",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    "tab": "Tab",
+    "shift+tab": "Shift-Tab",
+    "ctrl+c": "Ctrl-C",
+    "ctrl+q": "Ctrl-Q",
+    "up": "Up",
+    "down": "Down",
+    "left": "Left",
+    "right": "Right",
+}
+
+
+class Keys(NamedTuple):
+    """One action, with all its keys."""
+
+    names: str
+    does: str
+
+
+def name_of(key: str) -> str:
+    """``question_mark`` → ``?``."""
+    return _NAMES.get(key, key)
+
+
+def hints_of(screen: Screen[Any]) -> tuple[tuple[str, str], ...]:
+    """The few keys for the line below."""
+    hints: dict[str, str] = {}
+    for binding in _bindings(screen):
+        if binding.show and binding.action not in hints:
+            hints[binding.action] = binding.key
+    described = {binding.action: binding.description for binding in _bindings(screen)}
+    return tuple((name_of(key), described[action]) for action, key in hints.items())
+
+
+def all_keys(screen: Screen[Any]) -> list[Keys]:
+    """Every key of a screen and of the application under it, those that do the same together."""
+    found: dict[str, list[str]] = {}
+    for binding in _bindings(screen):
+        if binding.description:
+            names = found.setdefault(binding.description, [])
+            if name_of(binding.key) not in names:
+                names.append(name_of(binding.key))
+    return [Keys(" ".join(names), does) for does, names in found.items()]
+
+
+def _bindings(screen: Screen[Any]) -> list[Binding]:
+    """The screen's own first. Textual's own, which nobody asked for here, are left out."""
+    ours = [screen, screen.app]
+    return [
+        binding
+        for node in ours
+        for key_bindings in node._bindings.key_to_bindings.values()  # pyright: ignore[reportPrivateUsage]
+        for binding in key_bindings
+        if not binding.action.startswith(("app.focus", "screen.copy")) and not binding.system
+    ]

@@ -1,0 +1,119 @@
+"""Lines of text with roles: what pictures are made of before any colour is known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rich.cells import cell_len, set_cell_size
+
+from .glyphs import ELLIPSIS, RULE
+
+Span = tuple[str, str]
+"""Text, and the role it plays; `look.ROLES` says what each role looks like."""
+Line = tuple[Span, ...]
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """Text from outside with nothing in it that could move the cursor or join with its neighbours."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character if cell_len(character) else "?" for character in _UNPRINTABLE.sub("?", text)
+    )
+
+
+def width_of(text: str) -> int:
+    """How many cells it takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def clip(text: str, width: int) -> str:
+    """The text in at most ``width`` cells; an ellipsis marks what was cut."""
+    if width <= 0:
+        return ""
+    if width_of(text) <= width:
+        return text
+    return set_cell_size(text, width - 1) + ELLIPSIS
+
+
+def left(text: str, width: int) -> str:
+    """The text in exactly ``width`` cells, at the left."""
+    clipped = clip(text, width)
+    return clipped + " " * (width - width_of(clipped))
+
+
+def right(text: str, width: int) -> str:
+    """The text in exactly ``width`` cells, at the right."""
+    clipped = clip(text, width)
+    return " " * (width - width_of(clipped)) + clipped
+
+
+class LineBuilder:
+    """Puts a line of exactly ``width`` cells together, from the left. What does not fit is cut."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._used = 0
+        self._spans: list[Span] = []
+
+    @property
+    def room(self) -> int:
+        """Cells that are left."""
+        return self._width - self._used
+
+    def add(self, text: str, role: str = "text") -> LineBuilder:
+        """Put text at the end."""
+        room = self._width - self._used
+        taken = width_of(text)
+        if taken > room:
+            text = clip(text, room)
+            taken = width_of(text)
+        if text:
+            self._spans.append((text, role))
+            self._used += taken
+        return self
+
+    def extend(self, spans: Iterable[Span]) -> LineBuilder:
+        """Put spans at the end."""
+        for text, role in spans:
+            self.add(text, role)
+        return self
+
+    def gap(self, cells: int = 1) -> LineBuilder:
+        """Leave cells empty."""
+        return self.add(" " * min(cells, self.room), "text")
+
+    def until(self, column: int) -> LineBuilder:
+        """Leave everything up to that column empty."""
+        return self.gap(max(0, column - self._used))
+
+    def line(self) -> Line:
+        """The whole line."""
+        self.gap(self.room)
+        return tuple(self._spans)
+
+
+def blank(width: int) -> Line:
+    """An empty line."""
+    return ((" " * width, "text"),) if width > 0 else ()
+
+
+def heading(title: str, width: int, note: str = "") -> Line:
+    """A panel's title, with a rule to the end of the line."""
+    line = LineBuilder(width).add(RULE * 2 + " ", "rule").add(title, "title").gap()
+    if note:
+        line.add(note, "dim").gap()
+    return line.add(RULE * line.room, "rule").line()
+
+
+def spans_width(spans: Iterable[Span]) -> int:
+    """How many cells they take."""
+    return sum(width_of(text) for text, _ in spans)
+
+
+def text_of(line: Line) -> str:
+    """The line without its roles."""
+    return "".join(text for text, _ in line)

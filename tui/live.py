@@ -1,0 +1,107 @@
+"""Watching a node: the screen on a terminal, one frame as text anywhere else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from ..probes.feeds import (
+    CollectorFeed,
+    DemoFeed,
+    Feed,
+    FeedError,
+    collector_command,
+    wedged_collectors,
+)
+from ..probes.sample import Sample
+from ..probes.simulator import UnknownScenario
+from ..probes.target import start_time_of
+from ..rules.catalogue import make_rules
+from ..rules.engine import Engine
+from ..rules.settings import SettingsError, load
+from .arguments import UsageError
+from .exits import COULD_NOT_LOOK, complain
+from .watch import Watch
+
+_HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
+
+
+def watch(options: Namespace) -> int:
+    """What ``gputop``, ``gputop PID`` and ``gputop demo`` do; returns the exit code."""
+    try:
+        engine = Engine(make_rules(load(Path(options.settings)) if options.settings else None))
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
+    if options.format and not options.once and sys.stdout.isatty():
+        raise UsageError("--format goes with --once")
+    once = options.once or not _is_screen()
+    try:
+        feed = _feed(options, once)
+    except FeedError as error:
+        return complain(str(error), COULD_NOT_LOOK)
+    if once:
+        from .once import print_once
+
+        return print_once(Watch(feed, engine), options)
+    return _show(feed, engine, options)
+
+
+def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
+    from .app import GputopApp  # while this is loaded, the collector starts beside it
+
+    if isinstance(feed, CollectorFeed) and not options.pid:
+        why = why_not(feed.first())
+        if why:
+            feed.close()
+            return complain(f"{why}; {_HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
+    watched = Watch(feed, engine)
+    app = GputopApp(watched, ascii_only=options.ascii)
+    app.run()
+    watched.close()
+    if watched.stuck:
+        print(watched.stuck, file=sys.stderr)
+    return app.return_code or 0
+
+
+def why_not(sample: Sample) -> str:
+    """Why this node has no GPUs to show, in words; empty where it has, or the driver is slow."""
+    if sample.gpus:
+        return ""
+    for source in sample.sources:
+        if source.name == "nvml" and source.status in ("absent", "denied", "failed", "unsupported"):
+            return source.reason
+    return ""
+
+
+def _feed(options: Namespace, once: bool) -> Feed:
+    if options.command == "demo":
+        try:
+            return DemoFeed(options.scenario, options.interval)
+        except UnknownScenario as error:
+            raise UsageError(str(error)) from error
+    pids: list[int] = options.pid
+    for pid in pids:
+        if start_time_of(pid) is None:
+            raise FeedError(f"there is no process {pid}")
+    without: list[str] = []
+    wedged = wedged_collectors()
+    if wedged:
+        without = ["nvml"]
+        complain(
+            f"an earlier collector (pid {wedged[0]}) still hangs in the driver: "
+            "going on without NVML until it ends"
+        )
+    interval = min(options.interval, 0.5) if once else options.interval
+    return CollectorFeed(
+        collector_command(interval, without=without, pids=pids),
+        title=f"live pid {pids[0]}" if pids else "live",
+    )
+
+
+def _is_screen() -> bool:
+    """Whether there is a terminal that can be drawn on and typed at."""
+    return (
+        sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    )

@@ -1,0 +1,105 @@
+"""One frame, and out: as text that a pipe, a ticket or a log can hold, or as JSON."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from argparse import Namespace
+from itertools import islice
+
+import msgspec
+
+from ..probes.feeds import FeedError
+from ..probes.frame import Frame
+from ..probes.simulator import SCENARIOS
+from ..rules.finding import Finding, Judgement
+from .exits import COULD_NOT_LOOK, OK, complain
+from .glyphs import to_ascii
+from .lines import text_of
+from .screens.main_picture import MIN_WIDTH, draw
+from .view import View
+from .watch import Watch
+
+LOOK_SECONDS = 1.0
+"""Rates need two readings; these are so far apart."""
+PATIENCE_SECONDS = 4.0
+"""For a driver that takes its time to start."""
+PIPE_WIDTH = 132
+_ENOUGH_LINES = 400
+
+
+def print_once(watch: Watch, options: Namespace) -> int:
+    """Watch for a second, print the last frame; returns the exit code."""
+    try:
+        judgement = _look(watch)
+    except FeedError as error:
+        return complain(str(error), COULD_NOT_LOOK)
+    finally:
+        watch.close()
+        if watch.stuck:
+            complain(watch.stuck)
+    why = why_no_gpus(judgement.frame)
+    if why and not options.pid:
+        return complain(f"{why}; `gputop demo` shows a simulated node", COULD_NOT_LOOK)
+    if options.format == "json":
+        print(as_json(judgement))
+    else:
+        print(as_text(judgement, watch, ascii_only=options.ascii))
+    return OK
+
+
+def why_no_gpus(frame: Frame) -> str:
+    """Why there are no GPUs to show, in words; empty where there are."""
+    source = frame.source("nvml")
+    if frame.gpus or source is None:
+        return ""
+    return "the NVIDIA driver lists no GPU" if source.status == "ok" else source.reason
+
+
+def as_json(judgement: Judgement) -> str:
+    """The frame with its findings as one JSON object; the names are the public ones."""
+
+    class Printed(Frame, frozen=True, kw_only=True):
+        findings: tuple[Finding, ...]
+
+    frame = msgspec.structs.asdict(judgement.frame)
+    return msgspec.json.encode(Printed(**frame, findings=judgement.findings)).decode()
+
+
+def as_text(judgement: Judgement, watch: Watch, *, ascii_only: bool) -> str:
+    """The main screen without its colours, as many lines as it needs."""
+    width = max(MIN_WIDTH, shutil.get_terminal_size((PIPE_WIDTH, 24)).columns)
+    view = View(judgement=judgement, history=watch.history, title=watch.title)
+    lines = [text_of(line).rstrip() for line in draw(view, width, _ENOUGH_LINES).lines]
+    text = "\n".join(line for line in lines if line)
+    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+    return to_ascii(text) if ascii_only or encoding != "utf8" else text
+
+
+def print_scenarios() -> int:
+    """Print what ``gputop demo`` can play; returns the exit code."""
+    width = max(map(len, SCENARIOS))
+    for name, scenario in SCENARIOS.items():
+        print(f"{name:{width}}  {scenario.summary}")
+    return OK
+
+
+def _look(watch: Watch) -> Judgement:
+    """The judgement of a frame that has rates, and GPUs if the driver gives any in good time.
+
+    Raises:
+        FeedError: when the feed ends before.
+    """
+    began: float | None = None
+    for judgement in islice(watch.judgements(), watch.past_samples, None):
+        now = judgement.frame.monotonic_seconds
+        began = now if began is None else began
+        if watch.past_samples or now - began >= _needed_seconds(judgement.frame):
+            return judgement
+    raise FeedError("the samples ended before there was one to show")
+
+
+def _needed_seconds(frame: Frame) -> float:
+    source = frame.source("nvml")
+    slow = source is not None and source.status == "stale" and not frame.gpus
+    return PATIENCE_SECONDS if slow else LOOK_SECONDS

@@ -1,0 +1,78 @@
+"""``gputop rules``: the catalogue as a table, and one rule's runbook as a page."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+
+from ..rules.catalogue import RULES
+from ..rules.rule import Threshold
+from ..rules.runbook import Runbook, UnknownRule, find, runbook
+from .arguments import UsageError
+from .exits import OK
+from .format import duration, quantity
+
+
+def print_rules(rule_id: str | None) -> int:
+    """Print all rules, or one; returns the exit code.
+
+    Raises:
+        UsageError: when there is no such rule.
+    """
+    if rule_id is None:
+        print("\n".join(_table()))
+        return OK
+    try:
+        page = runbook(find(rule_id))
+    except UnknownRule as error:
+        raise UsageError(str(error)) from error
+    print("\n".join(page_lines(page, min(100, shutil.get_terminal_size((100, 24)).columns))))
+    return OK
+
+
+def page_lines(page: Runbook, width: int) -> Iterator[str]:
+    """A runbook as lines of at most ``width`` characters."""
+    yield f"{page.id}  {page.name}  ({page.severity})"
+    for title, text in page.sections.items():
+        yield ""
+        yield title
+        yield from textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ")
+    yield ""
+    yield "Now"
+    yield from textwrap.wrap(page.next_step, width, initial_indent="  ", subsequent_indent="  ")
+    yield ""
+    yield "Judged by"
+    for line in _judged_by(page):
+        yield from textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="    ")
+
+
+def _judged_by(page: Runbook) -> Iterator[str]:
+    for name, threshold in page.thresholds.items():
+        yield f"{name} = {_shown(threshold)}  (source: {threshold.source})"
+    if page.needs:
+        yield f"needs {', '.join(page.needs)}; does not run without them"
+    if page.needs_any:
+        yield f"needs one of {', '.join(page.needs_any)}"
+    yield (
+        f"counts after {duration(page.hold_seconds)}, "
+        f"cleared after {duration(page.clear_seconds)} without it"
+    )
+    if page.explains:
+        yield f"explains {', '.join(page.explains)}"
+    if page.explained_by:
+        yield f"may be explained by {', '.join(page.explained_by)}"
+
+
+def _shown(threshold: Threshold) -> str:
+    people = quantity(threshold.value, threshold.unit).strip()
+    raw = f"{threshold.value:g}"
+    return raw if people == raw else f"{raw} ({people})"
+
+
+def _table() -> Iterator[str]:
+    width = max(len(rule.name) for rule in RULES)
+    for rule in RULES:
+        yield f"{rule.id}  {rule.severity:8} {rule.name:{width}}  {rule.next_step}"
+    yield ""
+    yield "gputop rules ID shows one with its thresholds, their sources and what to do."

@@ -1,0 +1,59 @@
+"""The main screen: which GPU is the odd one, what its seconds go to, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ..view import Block, Target, View, finding_target, gpu_target, process_target
+from ..widgets.finding_lines import causes
+from .main_picture import draw, processes_of
+from .picture_screen import PictureScreen
+
+
+class MainScreen(PictureScreen):
+    """GPUs, the ledger, findings, processes and the host."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,l,right", "open", "detail"),
+        Binding("tab", "panel(1)", "next panel", show=False),
+        Binding("shift+tab", "panel(-1)", "previous panel", show=False),
+    ]
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        return draw(view, width, height)
+
+    def targets(self, view: View) -> Sequence[Target]:
+        return [
+            *[gpu_target(gpu.index) for gpu in view.frame.gpus],
+            *[finding_target(cause.finding) for cause in causes(view.findings("active"))],
+            *[process_target(process) for process in processes_of(view)],
+        ]
+
+    def open(self, target: Target) -> None:
+        self.gputop.open(target)
+
+    def action_open(self) -> None:
+        view = self.gputop.view(self.selected)
+        if view is None:
+            return
+        target = self.selected or next(iter(self.targets(view)), None)
+        if target is not None:
+            self.open(target)
+
+    def action_panel(self, step: int) -> None:
+        """Select the first thing of the next panel."""
+        view = self.gputop.view(self.selected)
+        if view is None:
+            return
+        firsts: dict[str, Target] = {}
+        for target in self.targets(view):
+            firsts.setdefault(target.kind, target)
+        kinds = list(firsts)
+        if not kinds:
+            return
+        at = kinds.index(self.selected.kind) if self.selected else -1
+        self.selected = firsts[kinds[(at + step) % len(kinds)]]
+        self.redraw()

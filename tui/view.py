@@ -1,0 +1,120 @@
+"""What a screen draws from: one judgement, and how the reader looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+from ..probes.frame import Frame, ProcessFrame
+from ..probes.sample import Reply
+from ..rules.finding import Finding, Judgement
+from ..rules.history import History
+from .lines import Line
+
+SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
+SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
+TargetKind = Literal["gpu", "finding", "process"]
+
+
+class Target(NamedTuple):
+    """Something that can be selected."""
+
+    kind: TargetKind
+    id: str
+
+
+class WatchLike(Protocol):
+    """What the application needs of a watch."""
+
+    stuck: str
+
+    @property
+    def history(self) -> History: ...
+    @property
+    def simulated(self) -> bool: ...
+    @property
+    def title(self) -> str: ...
+    def start(
+        self, on_judgement: Callable[[Judgement], None], on_end: Callable[[str], None]
+    ) -> None: ...
+    def set_interval(self, seconds: float) -> None: ...
+    def send_signal(
+        self, process: ProcessFrame, signal: int, on_reply: Callable[[Reply], None] = ...
+    ) -> None: ...
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """Everything that a picture depends on, apart from its size."""
+
+    judgement: Judgement
+    history: History
+    title: str = "live"
+    paused_seconds: float | None = None
+    silent_seconds: float = 0.0
+    """For how long nothing has come, where that is too long."""
+    ended: str | None = None
+    """Why nothing comes any more; may be empty."""
+    filter: str = ""
+    sort: SortKey = "gpu"
+    interval_seconds: float = 1.0
+    selected: Target | None = None
+    scroll: dict[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def frame(self) -> Frame:
+        """The frame shown."""
+        return self.judgement.frame
+
+    def findings(self, *states: str) -> list[Finding]:
+        """Those of these states that the filter lets through, in their order."""
+        return [
+            finding
+            for finding in self.judgement.findings
+            if finding.state in states and self.lets(finding.id, finding.name, finding.subject.id)
+        ]
+
+    def lets(self, *texts: object) -> bool:
+        """Whether the filter is found in one of these."""
+        wanted = self.filter.casefold()
+        return not wanted or any(wanted in str(text).casefold() for text in texts)
+
+
+class Block(NamedTuple):
+    """Part of a picture: lines, and what is selected by each."""
+
+    lines: list[Line]
+    targets: list[Target | None]
+
+    @staticmethod
+    def of(lines: Sequence[Line], targets: Sequence[Target | None] = ()) -> Block:
+        """Lines of which the first ones may have targets."""
+        return Block(list(lines), [*targets, *[None] * (len(lines) - len(targets))])
+
+    def __add__(self, other: Block) -> Block:  # type: ignore[override]
+        return Block(self.lines + other.lines, self.targets + other.targets)
+
+
+def finding_target(finding: Finding) -> Target:
+    """The target that stands for a finding."""
+    return Target("finding", f"{finding.id} {finding.subject.kind} {finding.subject.id}")
+
+
+def process_target(process: ProcessFrame) -> Target:
+    """The target that stands for a process."""
+    return Target("process", f"{process.pid}@{process.start_time_seconds:.2f}")
+
+
+def gpu_target(index: int) -> Target:
+    """The target that stands for a GPU."""
+    return Target("gpu", str(index))
+
+
+def window(count: int, rows: int, selected: int | None, wanted: int = 0) -> int:
+    """The first of ``count`` items to show in ``rows`` rows, with the selected one in sight."""
+    first = min(max(0, wanted), max(0, count - rows))
+    if selected is None:
+        return first
+    return min(max(first, selected - rows + 1), selected)

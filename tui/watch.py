@@ -1,0 +1,143 @@
+"""The worker behind a screen: feed → frame → judgement, on one thread, newest first."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+
+from ..probes.command import Attach, Command, SendSignal, SetInterval, ShowEnvironment
+from ..probes.derive import derive
+from ..probes.feeds import Feed, FeedError
+from ..probes.frame import Frame, ProcessFrame
+from ..probes.sample import Reply
+from ..rules.engine import Engine
+from ..rules.finding import Judgement
+from ..rules.history import History
+
+
+class Watch:
+    """Judges everything that a feed brings.
+
+    Args:
+        feed: closed by `close`.
+        engine: used from the worker thread alone; its history may be looked at from any thread.
+    """
+
+    def __init__(self, feed: Feed, engine: Engine) -> None:
+        self._feed = feed
+        self._engine = engine
+        self._numbers = itertools.count(1)
+        self._on_reply: dict[int, Callable[[Reply], None]] = {}
+        self.stuck = ""
+        """What `close` had to leave behind, one line, or empty."""
+
+    @property
+    def title(self) -> str:
+        """What is watched: ``live``, ``demo input-bound``…"""
+        return self._feed.title
+
+    @property
+    def simulated(self) -> bool:
+        """Nothing here is real."""
+        return self._feed.simulated
+
+    @property
+    def past_samples(self) -> int:
+        """So many judgements of the past come first, at once."""
+        return self._feed.past_samples
+
+    @property
+    def history(self) -> History:
+        """The recent past."""
+        return self._engine.history
+
+    def judgements(self) -> Iterator[Judgement]:
+        """One for each sample, on the caller's own thread.
+
+        Raises:
+            FeedError: when the feed cannot go on.
+        """
+        frame: Frame | None = None
+        for message in self._feed.messages():
+            if isinstance(message, Reply):
+                self._answer(message)
+                continue
+            frame = derive(frame, message)
+            yield self._engine.judge(frame)
+
+    def start(
+        self, on_judgement: Callable[[Judgement], None], on_end: Callable[[str], None]
+    ) -> None:
+        """Judge on a thread of this object's, and call back from there.
+
+        Args:
+            on_judgement: takes each judgement; a newer one replaces an older one.
+            on_end: takes the reason, one sentence, when nothing comes any more; empty after `close`.
+        """
+
+        def work() -> None:
+            reason = ""
+            try:
+                for judgement in self.judgements():
+                    on_judgement(judgement)
+            except FeedError as error:
+                reason = str(error)
+            on_end(reason)
+
+        threading.Thread(target=work, name="judge", daemon=True).start()
+
+    def set_interval(self, seconds: float) -> None:
+        """Ask for a sample every so many seconds."""
+        self._send(SetInterval(command_id=self._next(), seconds=seconds))
+
+    def attach(self, pid: int) -> None:
+        """Watch this process and its tree too."""
+        self._send(Attach(command_id=self._next(), pid=pid))
+
+    def send_signal(
+        self,
+        process: ProcessFrame,
+        signal: int,
+        on_reply: Callable[[Reply], None] = lambda _: None,
+    ) -> None:
+        """Signal exactly that process; ``on_reply`` is called from the worker thread."""
+        number = self._next()
+        self._on_reply[number] = on_reply
+        self._send(
+            SendSignal(
+                command_id=number,
+                pid=process.pid,
+                start_time_seconds=process.start_time_seconds,
+                signal=signal,
+            )
+        )
+
+    def show_environment(
+        self, process: ProcessFrame, on_reply: Callable[[Reply], None]
+    ) -> None:
+        """Ask for the whole environment of one process; the answer is for the screen only."""
+        number = self._next()
+        self._on_reply[number] = on_reply
+        self._send(
+            ShowEnvironment(
+                command_id=number,
+                pid=process.pid,
+                start_time_seconds=process.start_time_seconds,
+            )
+        )
+
+    def close(self) -> None:
+        """End it, in half a second at most, whatever hangs."""
+        self.stuck = self._feed.close()
+
+    def _next(self) -> int:
+        return next(self._numbers)
+
+    def _send(self, command: Command) -> None:
+        self._feed.send(command)
+
+    def _answer(self, reply: Reply) -> None:
+        handler = self._on_reply.pop(reply.command_id, None)
+        if handler is not None:
+            handler(reply)

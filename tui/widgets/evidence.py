@@ -1,0 +1,106 @@
+"""Findings in people's words: who it is about, and the numbers that prove it."""
+
+from __future__ import annotations
+
+from ...rules.finding import Evidence, Finding, Subject
+from .. import format
+from ..lines import plain
+
+SIGNALS = {
+    "utilization_ratio": "utilisation",
+    "sm_active_ratio": "SM active",
+    "sm_occupancy_ratio": "SM occupancy",
+    "tensor_active_ratio": "tensor active",
+    "dram_active_ratio": "DRAM active",
+    "memory_used_bytes": "memory used",
+    "memory_total_bytes": "memory",
+    "power_watts": "power",
+    "power_limit_watts": "power limit",
+    "temperature_celsius": "temperature",
+    "memory_temperature_celsius": "memory temperature",
+    "sm_clock_hertz": "SM clock",
+    "sm_clock_max_hertz": "highest SM clock",
+    "pcie_generation": "PCIe generation",
+    "pcie_width": "PCIe width",
+    "pcie_rx_bytes_per_second": "PCIe in",
+    "pcie_tx_bytes_per_second": "PCIe out",
+    "nvlink_rx_bytes_per_second": "NVLink in",
+    "nvlink_tx_bytes_per_second": "NVLink out",
+    "ecc_uncorrected": "uncorrected ECC errors",
+    "cpu_cores": "CPU",
+    "rss_bytes": "RSS",
+    "cpu_ratio": "CPU",
+    "pressure_io_ratio": "IO pressure",
+    "pressure_cpu_ratio": "CPU pressure",
+    "pressure_memory_ratio": "memory pressure",
+    "swap_in_bytes_per_second": "swap-in",
+    "age_seconds": "age",
+    "state": "state",
+    "wait_channel": "waits in",
+    "throttle_reasons": "clock held by",
+}
+_UNITS = (
+    "_bytes_per_second",
+    "_per_second",
+    "_seconds",
+    "_bytes",
+    "_ratio",
+    "_watts",
+    "_hertz",
+    "_celsius",
+)
+
+
+def words_of(signal: str) -> str:
+    """``sm_clock_hertz`` → ``SM clock``."""
+    known = SIGNALS.get(signal)
+    if known is not None:
+        return known
+    for unit in _UNITS:
+        signal = signal.removesuffix(unit)
+    return plain(signal.replace("_", " "))
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """``temperature 86 °C ≥ 85 °C``."""
+    value = plain(format.quantity(evidence.value, evidence.unit))
+    text = f"{words_of(evidence.signal)} {value}"
+    if evidence.threshold is not None and evidence.comparison:
+        limit = format.quantity(evidence.threshold, evidence.unit)
+        if evidence.comparison == "against":
+            text += f" against {limit} of its peers"
+        else:
+            text += f" {evidence.comparison} {limit}"
+    return text if evidence.origin == "measured" else f"{text} ({evidence.origin})"
+
+
+def subject_text(subject: Subject) -> str:
+    """``GPU 6``, ``rank 3``, ``pid 51877``."""
+    if subject.kind == "gpu":
+        return f"GPU {subject.id}"
+    if subject.kind == "rank" and subject.rank is not None:
+        return f"rank {subject.rank}"
+    if subject.kind == "process":
+        return f"pid {subject.id.partition('@')[0]}"
+    if subject.kind == "job":
+        return "job"
+    if subject.kind in ("host", "node"):
+        return subject.kind
+    return plain(subject.id)
+
+
+def age_seconds(finding: Finding, now_seconds: float) -> float:
+    """For how long it has held."""
+    return max(0.0, now_seconds - finding.since_seconds)
+
+
+def short_text(finding: Finding) -> str:
+    """The finding in a few words."""
+    return f"{finding.name} {subject_text(finding.subject)}"
+
+
+def same_kind_text(findings: list[Finding]) -> str:
+    """Several findings of one rule: ``7 × rank waits (GPU 0, GPU 1, …)``."""
+    if len(findings) == 1:
+        return short_text(findings[0])
+    return f"{len(findings)} × {findings[0].name}"

@@ -1,0 +1,191 @@
+"""The cells of a GPU's row: one function a column, each filling exactly its width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...probes.frame import GpuFrame, RankFrame
+from .. import format
+from ..bars import gauge, sparkline
+from ..columns import Spans
+from ..glyphs import DASH, DOWN, SLOWED, UP
+from ..lines import LineBuilder, Span, clip, left, right, width_of
+
+SHOW_PHASE_AGE_SECONDS = 2.0
+_HOT_MARGIN_CELSIUS = 3.0
+_SLOWDOWNS = (
+    ("hw thermal slowdown", "T", "hot"),
+    ("sw thermal slowdown", "T", "hot"),
+    ("hw power brake", "B", "hot"),
+    ("hw slowdown", "H", "hot"),
+    ("reliability limit", "R", "warm"),
+    ("board limit", "R", "warm"),
+    ("sw power cap", "P", "dim"),
+)
+"""Reason of a low clock → letter behind the mark, and role."""
+PHASE_ROLES = {
+    "forward": "compute",
+    "backward": "compute",
+    "optimizer": "compute",
+    "data": "data",
+    "h2d": "h2d",
+    "comm": "comm",
+    "checkpoint": "checkpoint",
+    "eval": "checkpoint",
+    "compile": "compile",
+    "startup": "compile",
+    "gc": "sync",
+    "sync": "sync",
+}
+
+
+@dataclass(frozen=True)
+class GpuRow:
+    """What a row shows."""
+
+    gpu: GpuFrame
+    rank: RankFrame | None
+    note: Sequence[Span]
+    past: Sequence[float | None] = ()
+    """Utilisation, oldest first."""
+
+    @property
+    def value_role(self) -> str:
+        """Values that are old look it."""
+        return "text" if self.gpu.status == "ok" else "stale"
+
+
+def index(row: GpuRow, width: int) -> Spans:
+    return [(right(str(row.gpu.index), width), "strong")]
+
+
+def rank(row: GpuRow, width: int) -> Spans:
+    number = row.gpu.rank if row.rank is None else row.rank.rank
+    return [(left(DASH if number is None else f"r{number}", width), row.value_role)]
+
+
+def phase(row: GpuRow, width: int) -> Spans:
+    """The phase of its rank, and for how long where that is long; words where it does not answer."""
+    if row.gpu.status == "lost":
+        return [(left("lost", width), "error")]
+    if row.rank is None or row.rank.phase is None:
+        return [(left("" if row.gpu.processes else "free", width), "dim")]
+    age = row.rank.phase_age_seconds
+    shown = age is not None and age >= SHOW_PHASE_AGE_SECONDS
+    wide = width >= 13
+    old = (format.duration(age) if wide else format.short_duration(age)) if shown else ""
+    room = width - (width_of(old) + 1 if old else 0)
+    role = PHASE_ROLES.get(row.rank.phase, "other")
+    return [(left(row.rank.phase, room), role), (f" {old}" if old else "", "strong")]
+
+
+def utilisation_bar(row: GpuRow, width: int) -> Spans:
+    role = "gauge" if row.gpu.status == "ok" else "trough"
+    return gauge(row.gpu.utilization_ratio, width, role)
+
+
+def utilisation(row: GpuRow, width: int) -> Spans:
+    return [(format.percent(row.gpu.utilization_ratio, width), row.value_role)]
+
+
+def past(row: GpuRow, width: int) -> Spans:
+    return [(sparkline(row.past, width, 1.0), "spark")]
+
+
+def sm(row: GpuRow, width: int) -> Spans:
+    return [(format.percent(row.gpu.sm_active_ratio, width), row.value_role)]
+
+
+def tensor(row: GpuRow, width: int) -> Spans:
+    return [(format.percent(row.gpu.tensor_active_ratio, width), row.value_role)]
+
+
+def dram(row: GpuRow, width: int) -> Spans:
+    return [(format.percent(row.gpu.dram_active_ratio, width), row.value_role)]
+
+
+def memory_bar(row: GpuRow, width: int) -> Spans:
+    return gauge(memory_ratio(row.gpu), width, "memory" if row.gpu.status == "ok" else "trough")
+
+
+def memory(row: GpuRow, width: int) -> Spans:
+    """Used and total GiB, with a decimal where there is room."""
+    each, decimals = (width - 1) // 2, 1 if width >= 11 else 0
+    gpu = row.gpu
+    text = format.used_of(
+        gpu.memory_used_bytes, gpu.memory_total_bytes, format.GIB, each, decimals
+    )
+    return [(right(text, width), row.value_role)]
+
+
+def power(row: GpuRow, width: int) -> Spans:
+    """Watts, against the limit where there is room."""
+    gpu = row.gpu
+    if width < 9:
+        return [(format.number(gpu.power_watts, width), row.value_role)]
+    text = format.used_of(gpu.power_watts, gpu.power_limit_watts, 1.0, (width - 1) // 2, 0)
+    return [(right(text, width), row.value_role)]
+
+
+def temperature(row: GpuRow, width: int) -> Spans:
+    gpu = row.gpu
+    role = row.value_role
+    now, limit = gpu.temperature_celsius, gpu.temperature_slowdown_celsius
+    if gpu.status == "ok" and now is not None and limit is not None:
+        if now >= limit:
+            role = "hot"
+        elif now >= limit - _HOT_MARGIN_CELSIUS:
+            role = "warm"
+    return [(format.number(now, width), role)]
+
+
+def clock(row: GpuRow, width: int) -> Spans:
+    """MHz, and a mark and letter where something holds it down."""
+    mark, role = slowdown(row.gpu)
+    return [
+        (format.scaled(row.gpu.sm_clock_hertz, 1e6, width - 2, 0), row.value_role),
+        (left(mark, 2), role),
+    ]
+
+
+def pcie(row: GpuRow, width: int) -> Spans:
+    gpu = row.gpu
+    return _both_ways(
+        gpu.pcie_rx_bytes_per_second, gpu.pcie_tx_bytes_per_second, width, row.value_role
+    )
+
+
+def nvlink(row: GpuRow, width: int) -> Spans:
+    gpu = row.gpu
+    return _both_ways(
+        gpu.nvlink_rx_bytes_per_second, gpu.nvlink_tx_bytes_per_second, width, row.value_role
+    )
+
+
+def note(row: GpuRow, width: int) -> Spans:
+    return LineBuilder(width).extend(row.note).line()
+
+
+def slowdown(gpu: GpuFrame) -> tuple[str, str]:
+    """The mark for the worst reason of a low clock, and its role."""
+    reasons = gpu.throttle_reasons or ()
+    for reason, letter, role in _SLOWDOWNS:
+        if reason in reasons:
+            return f"{SLOWED}{letter}", role
+    return "", "text"
+
+
+def memory_ratio(gpu: GpuFrame) -> float | None:
+    """Share of the memory that is allocated."""
+    if gpu.memory_used_bytes is None or not gpu.memory_total_bytes:
+        return None
+    return gpu.memory_used_bytes / gpu.memory_total_bytes
+
+
+def _both_ways(rx: float | None, tx: float | None, width: int, role: str) -> Spans:
+    each = (width - 1) // 2
+    if rx is None and tx is None:
+        return [(right(DASH, width), role)]
+    text = f"{format.rate(rx, each - 1)}{DOWN} {format.rate(tx, each - 1)}{UP}"
+    return [(right(clip(text, width), width), role)]

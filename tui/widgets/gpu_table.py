@@ -1,0 +1,172 @@
+"""The rows of the GPUs: the first thing that is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from ...probes.frame import GpuFrame, RankFrame
+from ...rules.finding import SEVERITY_ORDER, Finding
+from .. import format
+from ..bars import buckets
+from ..columns import Column, Placed, header, place, row_line
+from ..glyphs import DEGREE, DOT, SELECTED
+from ..lines import Line, LineBuilder, Span
+from ..view import Block, View, gpu_target, window
+from . import gpu_cells as cells
+from .gpu_cells import GpuRow
+from .marks import severity_mark
+
+PAST_SAMPLES_PER_CELL = 4
+"""A history that moves by a cell each time would be sent whole each time."""
+_PAST_CELLS = 60
+_FULL_COLUMNS_FROM = 116
+
+_COMPACT: tuple[Column[GpuRow], ...] = (
+    Column("#", 2, cells.index),
+    Column("rank", 4, cells.rank, rank=1, ragged=True),
+    Column("phase", 12, cells.phase, rank=1, ragged=True),
+    Column("util", 6, cells.utilisation_bar, rank=3, most=10, ragged=True),
+    Column("%", 3, cells.utilisation),
+    Column("SM", 3, cells.sm, rank=5),
+    Column("tensor", 6, cells.tensor, rank=6),
+    Column("mem GiB", 7, cells.memory, rank=1),
+    Column("W", 4, cells.power, rank=1),
+    Column(f"{DEGREE}C", 3, cells.temperature),
+    Column("MHz", 6, cells.clock, rank=4),
+    Column("", 14, cells.note, rank=2, most=60, ragged=True),
+)
+_FULL: tuple[Column[GpuRow], ...] = (
+    Column("#", 2, cells.index),
+    Column("rank", 4, cells.rank, rank=1, ragged=True),
+    Column("phase", 16, cells.phase, rank=1, ragged=True),
+    Column("util", 8, cells.utilisation_bar, most=22, ragged=True),
+    Column("%", 3, cells.utilisation),
+    Column("last minutes", 12, cells.past, rank=9, most=_PAST_CELLS, ragged=True),
+    Column("SM", 3, cells.sm),
+    Column("tensor", 6, cells.tensor, rank=2),
+    Column("DRAM", 4, cells.dram, rank=7),
+    Column("memory", 6, cells.memory_bar, rank=8, most=12, ragged=True),
+    Column("GiB", 11, cells.memory),
+    Column("power W", 9, cells.power),
+    Column(f"{DEGREE}C", 3, cells.temperature),
+    Column("SM MHz", 6, cells.clock),
+    Column("PCIe GB/s", 13, cells.pcie, rank=3),
+    Column("NVLink GB/s", 11, cells.nvlink, rank=4),
+    Column("", 20, cells.note, most=44, ragged=True),
+)
+
+
+def gpu_block(view: View, width: int, rows: int) -> Block:
+    """The titles, and as many GPUs as fit in ``rows`` lines with them."""
+    gpus = view.frame.gpus
+    placed, gap = _placed(width)
+    head = header(placed, width, gap)
+    if not gpus:
+        return Block.of([head, LineBuilder(width).add("  no GPU is known yet", "dim").line()])
+    shown = _shown(view, rows - 1)
+    notes = _notes(view)
+    ranks = _ranks(view)
+    lines = [
+        _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), placed, width, gap)
+        for gpu in shown
+    ]
+    return Block([head, *lines], [None, *[gpu_target(gpu.index) for gpu in shown]])
+
+
+def gpus_hidden(view: View, rows: int) -> str:
+    """Which GPUs are out of sight when there are ``rows`` lines with the titles, in words."""
+    gpus = view.frame.gpus
+    shown = _shown(view, rows - 1)
+    if len(shown) >= len(gpus):
+        return ""
+    return f"GPU {shown[0].index} to {shown[-1].index} of {len(gpus)}"
+
+
+@lru_cache(16)
+def _placed(width: int) -> tuple[tuple[Placed[GpuRow], ...], int]:
+    if width < _FULL_COLUMNS_FROM:
+        return place(_COMPACT, width - 2), 1
+    gap = 2 if width >= 176 else 1
+    return place(_FULL, width - 2, gap), gap
+
+
+def _shown(view: View, rows: int) -> Sequence[GpuFrame]:
+    gpus = view.frame.gpus
+    selected = view.selected
+    at = None
+    if selected is not None and selected.kind == "gpu":
+        at = next((at for at, gpu in enumerate(gpus) if str(gpu.index) == selected.id), None)
+    first = window(len(gpus), max(1, rows), at)
+    return gpus[first : first + max(1, rows)]
+
+
+def _line(
+    view: View,
+    gpu: GpuFrame,
+    rank: RankFrame | None,
+    note: Sequence[Span],
+    placed: tuple[Placed[GpuRow], ...],
+    width: int,
+    gap: int,
+) -> Line:
+    chosen = view.selected == gpu_target(gpu.index)
+    margin = (SELECTED, "key") if chosen else (" ", "text")
+    if gpu.status == "lost":
+        return _lost_line(gpu, margin, width)
+    row = GpuRow(gpu, rank, _stale_note(gpu) or note, _past(view, gpu.index))
+    return row_line(placed, row, width, gap, margin)
+
+
+def _past(view: View, index: int) -> list[float | None]:
+    series = view.history.gpu(index, "utilization_ratio")
+    values = series.last(_PAST_CELLS * PAST_SAMPLES_PER_CELL)
+    return buckets(values, PAST_SAMPLES_PER_CELL, len(view.history))
+
+
+def _lost_line(gpu: GpuFrame, margin: Span, width: int) -> Line:
+    line = LineBuilder(width).add(*margin).add(f"{gpu.index:>2} ", "strong")
+    line.add("GPU is lost", "error")
+    if gpu.status_reason and gpu.status_reason != "GPU is lost":
+        line.add(f": {gpu.status_reason}", "error")
+    if gpu.rank is not None:
+        line.add(f" {DOT} was rank {gpu.rank}", "dim")
+    return line.add(f" {DOT} last reading {format.duration(gpu.age_seconds)} old", "dim").line()
+
+
+def _stale_note(gpu: GpuFrame) -> Sequence[Span]:
+    if gpu.status != "stale":
+        return ()
+    mark, role = severity_mark("error")
+    return ((f"{mark} ", role), (f"last reading {format.duration(gpu.age_seconds)} old", role))
+
+
+def _ranks(view: View) -> dict[int, RankFrame]:
+    return {
+        rank.gpu_index: rank
+        for job in view.frame.jobs
+        for rank in job.ranks
+        if rank.gpu_index is not None
+    }
+
+
+def _notes(view: View) -> dict[int, Sequence[Span]]:
+    """Of each GPU the worst thing said, in a few words."""
+    worst: dict[int, Finding] = {}
+    for finding in view.judgement.active:
+        index = finding.subject.gpu
+        if index is None:
+            continue
+        known = worst.get(index)
+        if known is None or _worse(finding, known):
+            worst[index] = finding
+    return {index: _note(finding) for index, finding in worst.items()}
+
+
+def _worse(finding: Finding, known: Finding) -> bool:
+    return SEVERITY_ORDER[finding.severity] < SEVERITY_ORDER[known.severity]
+
+
+def _note(finding: Finding) -> Sequence[Span]:
+    mark, role = severity_mark(finding.severity)
+    return ((f"{mark} ", role), (finding.name, role if finding.explained_by is None else "dim"))

@@ -1,0 +1,163 @@
+"""Where the last minute went, rank by rank: a bar of the phases' shares, and the same in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from ...probes.frame import RankFrame
+from ...rules.history import History
+from ..bars import shares
+from ..glyphs import SHADES
+from ..lines import Line, LineBuilder, left, right
+from ..view import Block, View
+from .gpu_cells import PHASE_ROLES
+
+SECONDS = 60.0
+ALIKE = 0.05
+"""Ranks whose shares differ by less are drawn as one where there is little room."""
+_COMPUTE = ("forward", "backward", "optimizer")
+_SHADES = {"compute": SHADES[0], "data": SHADES[1], "comm": SHADES[2]}
+_FIRST = ("compute", "data", "h2d", "comm")
+_WORTH_SAYING = 0.005
+
+
+class Account(NamedTuple):
+    """The time of one rank, or of several that are alike."""
+
+    names: list[str]
+    shares: dict[str, float]
+    origin: str
+
+
+def accounts(view: View) -> list[Account]:
+    """One for each rank that tells its phases."""
+    return [
+        Account([_name(rank)], shared, rank.phase_source or "")
+        for job in view.frame.jobs
+        for rank in job.ranks
+        if rank.phases and (shared := _shares(rank, view.history))
+    ]
+
+
+def covered_seconds(view: View) -> float:
+    """How much of the minute was seen."""
+    return max(
+        (
+            view.history.rank(rank.pid, f"phase {phase}").covered(SECONDS)
+            for job in view.frame.jobs
+            for rank in job.ranks[:1]
+            for phase in list(rank.phases)[:1]
+        ),
+        default=0.0,
+    )
+
+
+def ledger_block(found: Sequence[Account], width: int, rows: int) -> Block:
+    """A line for each account; those alike together where ``rows`` would not do."""
+    told = list(found) if len(found) <= rows else _alike(found)
+    told = told[:rows]
+    names = _names(told)
+    who = max(len(_joined(account.names)) for account in told) if told else 0
+    return Block.of([_line(account, names, min(who, 14), width) for account in told])
+
+
+def _shares(rank: RankFrame, history: History) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for phase in rank.phases:
+        mean = history.rank(rank.pid, f"phase {phase}").mean(SECONDS)
+        if mean is not None and mean > 0:
+            name = "compute" if phase in _COMPUTE else phase
+            found[name] = found.get(name, 0.0) + mean
+    whole = sum(found.values())
+    return {name: share / max(1.0, whole) for name, share in found.items()}
+
+
+def _alike(found: Sequence[Account]) -> list[Account]:
+    groups: list[Account] = []
+    for account in found:
+        group = next((group for group in groups if _same(group.shares, account.shares)), None)
+        if group is None:
+            groups.append(Account(list(account.names), account.shares, account.origin))
+        else:
+            group.names.extend(account.names)
+    return sorted(groups, key=lambda group: len(group.names))
+
+
+def _same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
+    return all(
+        abs(first.get(name, 0.0) - second.get(name, 0.0)) < ALIKE for name in {*first, *second}
+    )
+
+
+def _names(told: Sequence[Account]) -> list[str]:
+    """What is worth a column of words, in an order that does not change with the values."""
+    worth = {
+        name
+        for account in told
+        for name, share in account.shares.items()
+        if share >= _WORTH_SAYING
+    }
+    ordered = [name for name in _FIRST if name in worth]
+    ordered += sorted(worth - {*_FIRST, "other"})
+    return ordered + (["other"] if "other" in worth else [])
+
+
+def _line(account: Account, names: Sequence[str], who: int, width: int) -> Line:
+    said = list(_said(account, names))
+    fixed = 1 + who + 2
+    room = width - fixed - 2
+    bar = max(8, min(60, room // 2))
+    while said and sum(len(text) + 2 for text, _ in said) > room - bar:
+        said.pop()
+    bar = min(max(bar, room - sum(len(text) + 2 for text, _ in said) - 12), 100)
+    line = LineBuilder(width).gap().add(left(_joined(account.names), who), "strong").gap(2)
+    _draw_bar(line, account, names, min(bar, room))
+    for text, role in said:
+        line.gap(2).add(text, role)
+    if account.origin and line.room > len(account.origin) + 2:
+        line.gap(line.room - len(account.origin) - 1).add(account.origin, "dim")
+    return line.line()
+
+
+def _said(account: Account, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        share = account.shares.get(name, 0.0)
+        role = _role(name) if share >= 0.1 else "dim"
+        yield f"{name} {right(f'{share * 100:.0f}', 3)} %", role
+
+
+def _draw_bar(line: LineBuilder, account: Account, names: Sequence[str], width: int) -> None:
+    ratios = [account.shares.get(name, 0.0) for name in names]
+    cells = shares(ratios, width)
+    for name, count in zip(names, cells, strict=True):
+        line.add(_SHADES.get(name, SHADES[3]) * count, _role(name))
+    line.gap(width - sum(cells))
+
+
+def _role(name: str) -> str:
+    return "compute" if name == "compute" else PHASE_ROLES.get(name, "other")
+
+
+def _name(rank: RankFrame) -> str:
+    return f"pid {rank.pid}" if rank.rank is None else f"r{rank.rank}"
+
+
+def _joined(names: Sequence[str]) -> str:
+    """``r0-2,4-7``."""
+    numbers = [int(name[1:]) for name in names if name[:1] == "r" and name[1:].isdecimal()]
+    if len(numbers) < len(names) or len(names) == 1:
+        return ",".join(names)
+    return "r" + ",".join(
+        str(first) if first == last else f"{first}-{last}" for first, last in _runs(numbers)
+    )
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs

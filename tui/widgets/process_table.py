@@ -1,0 +1,156 @@
+"""Processes as rows: who it is, on which GPU, and what it is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...probes.frame import ProcessFrame
+from .. import format
+from ..columns import Column, Placed, Spans, header, place, row_line
+from ..glyphs import DASH, SELECTED
+from ..lines import left, plain, right
+from ..view import Block, SortKey, View, process_target, window
+
+_BLOCKED = "D"
+_WORST_STATES = {"D": "hot", "Z": "hot", "T": "warm", "t": "warm"}
+
+
+@dataclass(frozen=True)
+class ProcessRow:
+    """What a row shows."""
+
+    process: ProcessFrame
+    branch: str = ""
+    """Drawn before the command: the lines of a tree."""
+
+
+def matching(view: View) -> list[ProcessFrame]:
+    """The processes that the filter lets through, in the order asked for."""
+    found = [process for process in view.frame.processes if view.lets(*_texts(process))]
+    return sorted(found, key=_ORDERS[view.sort])
+
+
+def important(processes: Sequence[ProcessFrame]) -> list[ProcessFrame]:
+    """Those on a GPU, and those that are stuck."""
+    return [process for process in processes if process.gpus or process.state == _BLOCKED]
+
+
+def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: int) -> Block:
+    """The titles, and as many processes as fit in ``rows`` lines with them."""
+    placed = _placed(width)
+    room = max(0, rows - 1)
+    first = window(len(rows_of), room, _selected(view, rows_of))
+    shown = rows_of[first : first + room]
+    lines = [header(placed, width), *[_line(view, row, placed, width) for row in shown]]
+    return Block(lines, [None, *[process_target(row.process) for row in shown]])
+
+
+def command_of(process: ProcessFrame) -> str:
+    """The command line, without the folder of its program."""
+    if not process.command:
+        return plain(process.name or DASH)
+    program, *arguments = process.command
+    return plain(" ".join([program.rsplit("/", 1)[-1], *arguments]))
+
+
+def role_of(process: ProcessFrame) -> str:
+    """``r3``, ``r3 worker``, ``launcher``."""
+    if process.role == "rank":
+        return "rank" if process.rank is None else f"r{process.rank}"
+    if process.role == "worker":
+        return "worker" if process.rank is None else f"r{process.rank} worker"
+    return "launcher" if process.role == "launcher" else ""
+
+
+def _line(
+    view: View, row: ProcessRow, placed: tuple[Placed[ProcessRow], ...], width: int
+) -> tuple[tuple[str, str], ...]:
+    chosen = view.selected == process_target(row.process)
+    return row_line(placed, row, width, margin=(SELECTED, "key") if chosen else (" ", "text"))
+
+
+def _selected(view: View, rows_of: Sequence[ProcessRow]) -> int | None:
+    if view.selected is None or view.selected.kind != "process":
+        return None
+    return next(
+        (at for at, row in enumerate(rows_of) if process_target(row.process) == view.selected),
+        None,
+    )
+
+
+def _texts(process: ProcessFrame) -> tuple[object, ...]:
+    return (process.pid, process.user, role_of(process), process.state, command_of(process))
+
+
+def _text(value: Callable[[ProcessFrame], str], role: str = "text") -> Callable[..., Spans]:
+    return lambda row, width: [(left(value(row.process), width), role)]
+
+
+def _number(value: Callable[[ProcessFrame], str]) -> Callable[..., Spans]:
+    return lambda row, width: [(right(value(row.process), width), "text")]
+
+
+def _gpus(process: ProcessFrame) -> str:
+    return ",".join(map(str, process.gpus)) or DASH
+
+
+def _state(row: ProcessRow, width: int) -> Spans:
+    state = row.process.state or DASH
+    return [(left(state, width), _WORST_STATES.get(state, "text"))]
+
+
+def _wait(row: ProcessRow, width: int) -> Spans:
+    process = row.process
+    if process.state == "R":
+        return [(left("running", width), "good")]
+    role = "hot" if process.state == _BLOCKED else "dim"
+    return [(left(plain(process.wait_channel or DASH), width), role)]
+
+
+def _command(row: ProcessRow, width: int) -> Spans:
+    branch = row.branch[:width]
+    return [(branch, "rule"), (left(command_of(row.process), width - len(branch)), "text")]
+
+
+def _cores(process: ProcessFrame) -> str:
+    return format.number(process.cpu_cores, 5, 2)
+
+
+_COLUMNS: tuple[Column[ProcessRow], ...] = (
+    Column("pid", 7, _number(lambda process: str(process.pid))),
+    Column("user", 8, _text(lambda process: plain(process.user or DASH), "dim"), 5, 0, True),
+    Column("role", 9, _text(role_of, "strong"), 1, 0, True),
+    Column("gpu", 4, _number(_gpus), 2),
+    Column("gpu mem", 8, _number(lambda process: format.binary(process.gpu_memory_bytes)), 3),
+    Column("SM %", 4, _number(lambda process: format.percent(process.sm_ratio, 4)), 6),
+    Column("cores", 5, _number(_cores), 1),
+    Column("RSS", 8, _number(lambda process: format.binary(process.rss_bytes)), 4),
+    Column("S", 1, _state, 0, 0, True),
+    Column("waits in", 12, _wait, 7, 24, True),
+    Column("command", 10, _command, 0, 400, True),
+)
+
+
+@lru_cache(8)
+def _placed(width: int) -> tuple[Placed[ProcessRow], ...]:
+    return place(_COLUMNS, width - 2)
+
+
+def _less(value: float | None) -> float:
+    return 1.0 if value is None else -value
+
+
+def _place_of(process: ProcessFrame) -> tuple[float, int]:
+    rank = process.rank if process.rank is not None else 1 << 20
+    return (min(process.gpus, default=1 << 20), rank)
+
+
+_ORDERS: dict[SortKey, Callable[[ProcessFrame], tuple[float, ...]]] = {
+    "gpu": lambda process: (*_place_of(process), process.pid),
+    "memory": lambda process: (_less(process.gpu_memory_bytes), process.pid),
+    "SM": lambda process: (_less(process.sm_ratio), process.pid),
+    "CPU": lambda process: (_less(process.cpu_cores), process.pid),
+    "RSS": lambda process: (_less(process.rss_bytes), process.pid),
+}

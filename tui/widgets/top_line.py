@@ -1,0 +1,106 @@
+"""The first line: which node, which job, how bad, and of when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+from ...probes.frame import Frame, GpuFrame, JobFrame
+from .. import format
+from ..glyphs import DASH, DOT, TIMES
+from ..lines import Line, LineBuilder, Span, plain, spans_width
+from ..view import View
+from .marks import severity_mark
+
+_MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
+_Part = tuple[int, Sequence[Span]]
+"""Where they do not all fit, those with the highest number go first; 0 stays."""
+
+
+def top_line(view: View, width: int) -> Line:
+    """The line, with the findings and the time always at its right end."""
+    ending = _ending(view, seconds=width >= 70)
+    room = width - spans_width(ending) - 2
+    parts = _parts(view.frame, wide=width >= 120)
+    while len(parts) > 1 and _taken(parts) > room:
+        parts.remove(max(reversed(parts), key=lambda part: part[0]))
+    line = LineBuilder(max(0, width - spans_width(ending))).gap()
+    for at, (_, spans) in enumerate(parts):
+        line.gap(_gap(width) if at else 0).extend(spans)
+    return LineBuilder(width).extend(line.line()).extend(ending).line()
+
+
+def _gap(width: int) -> int:
+    return 3 if width >= 120 else 2
+
+
+def models(gpus: Sequence[GpuFrame], *, wide: bool) -> str:
+    """``8 × H100 80GB HBM3``; all kinds where they differ."""
+    names = Counter(_model(gpu.name, wide=wide) for gpu in gpus)
+    joint = f" {TIMES} " if wide else TIMES
+    return " + ".join(f"{count}{joint}{name}" for name, count in names.items()) or "no GPU"
+
+
+def _model(name: str | None, *, wide: bool) -> str:
+    words = [word for word in plain(name or "GPU").split() if word not in _MAKERS]
+    if wide or not words:
+        return " ".join(words) or "GPU"
+    if words[0] in ("RTX", "GTX", "TITAN"):
+        return " ".join(words[:2])
+    return words[0].split("-")[0]
+
+
+def _parts(frame: Frame, *, wide: bool) -> list[_Part]:
+    parts: list[_Part] = [
+        (6, [("gputop", "brand")]),
+        (0, [(plain(frame.node), "strong")]),
+        (2, [(models(frame.gpus, wide=wide), "text")]),
+        (5, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
+    ]
+    if frame.jobs:
+        parts += _job_parts(max(frame.jobs, key=lambda job: len(job.ranks)), len(frame.jobs) - 1)
+    return parts
+
+
+def _job_parts(job: JobFrame, others: int) -> list[_Part]:
+    name = plain(job.name) + (f" +{others} jobs" if others else "")
+    parts: list[_Part] = [(1, [(name, "strong")])]
+    world = f" of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else ""
+    parts.append((4, [(f"{len(job.ranks)} ranks{world}", "text")]))
+    steps = [rank.step for rank in job.ranks if rank.step is not None]
+    if steps:
+        parts.append((3, [(f"step {format.grouped(max(steps))}", "text")]))
+    seconds = [rank.step_seconds for rank in job.ranks if rank.step_seconds is not None]
+    if seconds:
+        parts.append((2, [(f"{format.number(median(seconds), 5, 2)} s/step", "strong")]))
+    return parts
+
+
+def _taken(parts: Sequence[_Part]) -> int:
+    return sum(spans_width(spans) + 3 for _, spans in parts)
+
+
+def _ending(view: View, *, seconds: bool) -> list[Span]:
+    """Marks, counts and the time of the frame."""
+    spans: list[Span] = [*_marks(view)]
+    for severity in ("error", "warning"):
+        count = sum(finding.severity == severity for finding in view.judgement.active)
+        mark, role = severity_mark(severity)
+        spans += [("  ", "text"), (f"{mark} {count}", role if count else "dim")]
+    spans.append(("   ", "text"))
+    spans.append((format.clock(view.frame.time_seconds, seconds=seconds), "text"))
+    return [*spans, (" ", "text")]
+
+
+def _marks(view: View) -> list[Span]:
+    words: list[str] = []
+    if view.title != "live":
+        words.append(view.title)
+    if view.ended is not None:
+        words.append("ENDED")
+    elif view.silent_seconds:
+        words.append(f"NO NEWS {format.duration(view.silent_seconds)}")
+    if view.paused_seconds is not None:
+        words.append(f"PAUSED {format.duration(view.paused_seconds)}")
+    return [(f" {plain(f' {DOT} '.join(words))} ", "mark")] if words else []
