@@ -106,8 +106,9 @@ class NvmlDriver:
         if session is not None and not self._gate.inside:
             _shutdown(session.nvml)
 
-    def _check(self, session: Session, now: float) -> None:
-        """What the GPUs' own calls met is enough to go by; the driver is asked only now and then."""
+    def _check(self, session: Session, now: float) -> bool:
+        """Whether the driver is there. What the GPUs' own calls met is enough to go by; the driver
+        itself is asked only now and then."""
         if session.answered:
             self._pause = _FIRST_PAUSE
         if session.gone is None and now >= self._check_at:
@@ -121,6 +122,7 @@ class NvmlDriver:
         elif self._gpus and len(session.silent) >= self._gpus:
             reason = next(iter(session.silent.values()))
             self._lose(silent(reason), now)
+        return self._gate.session is session
 
     def _lose(self, error: SourceError, now: float) -> None:
         self._ending = self._gate.shut(error.reason)
@@ -149,8 +151,7 @@ class NvmlDriver:
         # Open before the sources are there, which may be read at once.
         self._gate.session = session
         self._check_at = 0.0
-        self._check(session, now)
-        if self._gate.session is None:
+        if not self._check(session, now):
             raise self._error
 
     def _initialise(self) -> Session:

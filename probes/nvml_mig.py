@@ -11,7 +11,7 @@ from .nvml_values import text, word
 from .sample import MigReading
 
 _MOST_INSTANCES = 16
-_INSTANCES_SECONDS = 0.0
+_INSTANCES_SECONDS = 10.0
 
 
 class _Instance:

@@ -90,7 +90,7 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     compute_capability: str | None = None
     numa_node: int | None = None
     lost: bool = False
-    """The driver said that this GPU is lost; the values are then the last ones read."""
+    """The driver says that this GPU is lost: it keeps its identity and has no values."""
 
     utilization_ratio: float | None = None
     """Share of the time in which any kernel ran: NVML's, and the coarsest of them all."""

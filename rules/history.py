@@ -44,9 +44,12 @@ _NAN = math.nan
 class Series:
     """One signal of one subject over time. A moment at which it was missing is ``None``."""
 
-    def __init__(self, times: array[float], values: array[float]) -> None:
+    def __init__(
+        self, times: array[float], values: array[float], means: dict[float, float | None]
+    ) -> None:
         self._times = times
         self._values = values
+        self._means = means
 
     def last(self, count: int) -> list[float | None]:
         """The newest ``count`` values, oldest first; fewer where there are no more."""
@@ -61,14 +64,9 @@ class Series:
 
     def mean(self, seconds: float) -> float | None:
         """Mean over the last ``seconds``; ``None`` where nothing was read in them."""
-        if not self._times:
-            return None
-        values = self._values[bisect_left(self._times, self._times[-1] - seconds) :]
-        total = sum(values)
-        if math.isnan(total):
-            present = [value for value in values if not math.isnan(value)]
-            return sum(present) / len(present) if present else None
-        return total / len(values) if values else None
+        if seconds not in self._means:
+            self._means[seconds] = self._mean(seconds)
+        return self._means[seconds]
 
     def covered(self, seconds: float) -> float:
         """How much of the last ``seconds`` lies between the oldest and the newest value in them."""
@@ -82,6 +80,16 @@ class Series:
         ]
         return present[-1] - present[0] if present else 0.0
 
+    def _mean(self, seconds: float) -> float | None:
+        if not self._times:
+            return None
+        values = self._values[bisect_left(self._times, self._times[-1] - seconds) :]
+        total = sum(values)
+        if math.isnan(total):
+            present = [value for value in values if not math.isnan(value)]
+            return sum(present) / len(present) if present else None
+        return total / len(values) if values else None
+
 
 class History:
     """All series. Times are monotonic seconds of the node; older than ``seconds`` is forgotten."""
@@ -90,6 +98,8 @@ class History:
         self._seconds = seconds
         self._times = array("d")
         self._columns: dict[tuple[str, str], array[float]] = {}
+        # Several rules ask for the same means of one frame.
+        self._means: dict[tuple[str, str], dict[float, float | None]] = {}
 
     def __len__(self) -> int:
         return len(self._times)
@@ -99,6 +109,7 @@ class History:
         now = frame.monotonic_seconds
         if self._times and now <= self._times[-1]:
             return
+        self._means = {}
         self._times.append(now)
         for column, value in _values(frame):
             values = self._columns.get(column)
@@ -131,6 +142,7 @@ class History:
     def clear(self) -> None:
         """Forget everything."""
         del self._times[:]
+        self._means = {}
         self._columns.clear()
 
     def seconds(self) -> float:
@@ -138,10 +150,11 @@ class History:
         return self._times[-1] - self._times[0] if self._times else 0.0
 
     def _series(self, subject: str, signal: str) -> Series:
-        values = self._columns.get((subject, signal))
+        column = (subject, signal)
+        values = self._columns.get(column)
         if values is None:
-            return Series(array("d"), array("d"))
-        return Series(self._times, values)
+            return Series(array("d"), array("d"), {})
+        return Series(self._times, values, self._means.setdefault(column, {}))
 
     def _pad(self) -> None:
         length = len(self._times)

@@ -34,7 +34,7 @@ UNIX = 1_800_000_000.0
 BEGAN = 10_000.0
 """Monotonic seconds at second 0 of every script."""
 GPUS = 8
-WORKERS = 2
+WORKERS = 1
 LAUNCHER = 900
 GIB = 1 << 30
 JOB_GROUP = "/job"

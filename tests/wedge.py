@@ -25,7 +25,7 @@ _FOLDER_ATTRIBUTES = struct.pack(
 )
 
 
-class NoWedge(Exception):
+class NoWedgeError(Exception):
     """This machine or user cannot mount FUSE; the text says why."""
 
 
@@ -34,18 +34,18 @@ def wedged_folder(folder: Path, name: str) -> Iterator[Path]:
     """Mount ``folder`` as an empty folder in which whoever looks up ``name`` hangs until the end.
 
     Raises:
-        NoWedge: when it cannot be mounted.
+        NoWedgeError: when it cannot be mounted.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         device = os.open("/dev/fuse", os.O_RDWR)
     except OSError as error:
-        raise NoWedge(f"/dev/fuse: {error.strerror}") from error
+        raise NoWedgeError(f"/dev/fuse: {error.strerror}") from error
     options = f"fd={device},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()}"
     options += ",allow_other"
     if libc.mount(b"wedge", os.fsencode(folder), b"fuse", 0, options.encode()) != 0:
         os.close(device)
-        raise NoWedge(f"mount: {os.strerror(ctypes.get_errno())}")
+        raise NoWedgeError(f"mount: {os.strerror(ctypes.get_errno())}")
     server = threading.Thread(target=_serve, args=(device, os.fsencode(name)), daemon=True)
     server.start()
     try:

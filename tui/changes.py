@@ -22,33 +22,34 @@ def changed_runs(before: Line, after: Line) -> list[tuple[int, int]]:
 
 
 def _changed_spans(before: Line, after: Line) -> Iterator[tuple[int, int]]:
-    """Spans that have the same place in both lines are compared; all else counts as changed."""
-    old = _placed(before)
+    """Spans are compared while they lie in the same places; from there on all counts as changed."""
     column = 0
-    for text, role in after:
-        width = width_of(text)
-        was = old.get(column)
-        if was != (text, role):
-            if was is not None and was[1] == role and _alike(was[0], text):
-                first, last = _trimmed(was[0], text)
+    for at, span in enumerate(after):
+        text, role = span
+        width = len(text) if text.isascii() else width_of(text)
+        if at >= len(before):
+            yield column, column + width
+        elif span != before[at]:
+            was, old_role = before[at]
+            if width_of(was) != width:
+                yield from _beyond(before[at:], after[at:], column)
+                return
+            if role == old_role and width == len(text) == len(was):
+                first, last = _trimmed(was, text)
                 yield column + first, column + last
             else:
                 yield column, column + width
         column += width
 
 
-def _alike(before: str, after: str) -> bool:
-    """Whether both have one character a cell, and as many of them."""
-    return len(before) == len(after) == width_of(before) == width_of(after)
-
-
-def _placed(line: Line) -> dict[int, tuple[str, str]]:
-    placed: dict[int, tuple[str, str]] = {}
-    column = 0
-    for span in line:
-        placed[column] = span
-        column += width_of(span[0])
-    return placed
+def _beyond(before: Line, after: Line, column: int) -> Iterator[tuple[int, int]]:
+    """What differs where the spans do not lie in the same places: all but an equal end."""
+    same = 0
+    for old, new in zip(reversed(before), reversed(after), strict=False):
+        if old != new:
+            break
+        same += width_of(new[0])
+    yield column, column + sum(width_of(text) for text, _ in after) - same
 
 
 def _trimmed(before: str, after: str) -> tuple[int, int]:

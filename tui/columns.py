@@ -10,6 +10,8 @@ from .lines import Line, LineBuilder, Span, left, right
 
 Row = TypeVar("Row")
 Spans = Sequence[Span]
+MARGIN = 1
+"""Cells on both sides of a table."""
 
 
 @dataclass(frozen=True)
@@ -28,51 +30,55 @@ class Column(Generic[Row]):
 
 
 @dataclass(frozen=True)
-class Placed(Generic[Row]):
-    """A column with its width."""
+class Layout(Generic[Row]):
+    """Columns with their widths, for lines of one width."""
 
-    column: Column[Row]
+    columns: tuple[tuple[Column[Row], int], ...]
     width: int
+    gap: int
+    used: int
+    """Cells that margin, columns and gaps take."""
 
+    def header(self) -> Line:
+        """The titles."""
+        line = LineBuilder(self.width).gap(MARGIN)
+        for at, (column, size) in enumerate(self.columns):
+            line.gap(self.gap if at else 0)
+            line.add((left if column.ragged else right)(column.title, size), "dim")
+        return line.line()
 
-def place(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> tuple[Placed[Row], ...]:
-    """The columns that fit, in their order, grown into what is left over."""
-    kept = list(columns)
-    while len(kept) > 1 and _needed(kept, gap) > width:
-        kept.remove(max(reversed(kept), key=lambda column: column.rank))
-    widths = [column.width for column in kept]
-    spare = width - _needed(kept, gap)
-    growing = [at for at, column in enumerate(kept) if column.most > column.width]
-    while spare > 0 and growing:
-        for at in list(growing):
-            if spare > 0:
-                widths[at] += 1
-                spare -= 1
-            if widths[at] >= kept[at].most:
-                growing.remove(at)
-    return tuple(Placed(column, size) for column, size in zip(kept, widths, strict=True))
-
-
-def header(placed: Sequence[Placed[Row]], width: int, gap: int = 1, margin: int = 1) -> Line:
-    """The titles."""
-    line = LineBuilder(width).gap(margin)
-    for at, (column, size) in enumerate((item.column, item.width) for item in placed):
-        line.gap(gap if at else 0)
-        line.add((left if column.ragged else right)(column.title, size), "dim")
-    return line.line()
-
-
-def row_line(
-    placed: Sequence[Placed[Row]], row: Row, width: int, gap: int = 1, margin: Span = (" ", "text")
-) -> Line:
-    """One row."""
-    spans: list[Span] = [margin]
-    space: Span = (" " * gap, "text")
-    for at, item in enumerate(placed):
-        if at:
+    def line(self, row: Row, margin: Span = (" ", "text")) -> Line:
+        """One row. Its cells fill their widths exactly, so nothing needs to be measured."""
+        spans: list[Span] = [margin]
+        space: Span = (" " * self.gap, "text")
+        for column, size in self.columns:
+            spans.extend(column.cell(row, size))
             spans.append(space)
-        spans.extend(item.column.cell(row, item.width))
-    return LineBuilder(width).extend(spans).line()
+        spans[-1] = (" " * (self.width - self.used), "text")
+        return tuple([span for span in spans if span[0]])
+
+
+def lay_out(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> Layout[Row]:
+    """The columns that fit, in their order, grown into what is left over."""
+    room = width - 2 * MARGIN
+    kept = list(columns)
+    while len(kept) > 1 and _needed(kept, gap) > room:
+        kept.remove(max(reversed(kept), key=lambda column: column.rank))
+    sizes = _grown(kept, room - _needed(kept, gap))
+    used = MARGIN + sum(sizes) + gap * (len(sizes) - 1)
+    return Layout(tuple(zip(kept, sizes, strict=True)), width, gap, used)
+
+
+def _grown(columns: Sequence[Column[Row]], spare: int) -> list[int]:
+    """The widths, with what is to spare given out cell by cell."""
+    sizes = [column.width for column in columns]
+    growing = [at for at, column in enumerate(columns) if column.most > column.width]
+    while spare > 0 and growing:
+        for at in growing[:spare]:
+            sizes[at] += 1
+        spare -= len(growing[:spare])
+        growing = [at for at in growing if sizes[at] < columns[at].most]
+    return sizes
 
 
 def _needed(columns: Sequence[Column[Row]], gap: int) -> int:

@@ -108,12 +108,12 @@ def test_cost_of_the_first_full_frame(node: SimulatedNvml) -> None:
 
 
 def _settle(program: Pty) -> None:
-    """Wait until nothing has been written for a second."""
+    """Wait until nothing has been written for half a second."""
     last = [len(program.output), time.monotonic()]
 
     def quiet() -> bool:
         if len(program.output) != last[0]:
             last[:] = [len(program.output), time.monotonic()]
-        return time.monotonic() - last[1] > 1
+        return time.monotonic() - last[1] > 0.5
 
     wait_until(quiet, 30, "the first frame is drawn")

@@ -117,12 +117,13 @@ def test_gpus_that_may_not_be_read_are_rows_and_the_driver_stays(node: Simulated
 
 
 def test_mig_switched_off_brings_utilization_back(tmp_path: Path) -> None:
-    node = SimulatedNvml("h100-mig", directory=tmp_path)
+    node = SimulatedNvml("h100-mig", {"gpu.0.performance_state": "unsupported"}, directory=tmp_path)
     with Watch(node.env()) as watch:
         assert watch.ticks(2).gpu(0).utilization_ratio is None
         node.set(
             {
                 "gpu.0.mig.mode": 0,
+                "gpu.0.performance_state": 2,
                 "gpu.0.utilization.gpu": 60,
                 "gpu.0.utilization.memory": 30,
             }
@@ -131,7 +132,18 @@ def test_mig_switched_off_brings_utilization_back(tmp_path: Path) -> None:
     assert gpu.mig_mode is False
     assert gpu.migs == ()
     assert gpu.utilization_ratio == 0.6
+    # What was not supported before is asked for anew.
+    assert gpu.performance_state == 2
     assert {process.sm_ratio is None for process in gpu.processes or ()} == {False}
+
+
+def test_mig_instances_follow_a_new_partition(tmp_path: Path) -> None:
+    node = SimulatedNvml("h100-mig", directory=tmp_path)
+    with Watch(node.env()) as watch:
+        assert [mig.index for mig in watch.ticks(2).gpu(0).migs] == [0, 1, 2]
+        node.set({"gpu.0.mig.count": 2, "gpu.0.mig.1.uuid": "MIG-new", "gpu.0.mig.1.name": "new"})
+        migs = watch.tick(advance=11).gpu(0).migs
+        assert [(mig.index, mig.name == "new") for mig in migs] == [(0, False), (1, True)]
 
 
 def test_one_failing_call_costs_one_value(shared: tuple[SimulatedNvml, Watch]) -> None:

@@ -71,7 +71,7 @@ def test_thermal_slowdown_must_hold() -> None:
 
 
 def test_power_cap_with_clock_loss() -> None:
-    found = play(always(gpus={2: CAPPED}), 31).one("HW202")
+    found = play(always(gpus={2: CAPPED}), 31, interval=2.0).one("HW202")
     assert (found.subject.gpu, found.severity) == (2, "warning")
     limit = evidence(found, "power_limit_watts")
     assert (limit.value, limit.threshold) == (500.0, 700.0)
@@ -89,28 +89,28 @@ def test_power_cap_with_clock_loss() -> None:
     ids=["clock near peers", "no cap", "reasons unknown", "clock unknown"],
 )
 def test_no_power_cap(change: dict[str, Any]) -> None:
-    assert "HW202" not in play(always(gpus={2: change}), 35).ever()
+    assert "HW202" not in play(always(gpus={2: change}), 35, interval=2.0).ever()
 
 
 def test_a_cap_on_all_is_normal() -> None:
-    assert play(always(every_gpu=CAPPED), 35).ever() == set()
+    assert play(always(every_gpu=CAPPED), 35, interval=2.0).ever() == set()
 
 
 def test_the_one_that_computes_is_not_slow_beside_spinning_ones() -> None:
     spinning = {index: SPINNING for index in range(8) if index != 2}
     own = {**CAPPED, "power_watts": 650.0, "sm_clock_hertz": 1600e6}
-    assert "HW202" not in play(always(gpus={**spinning, 2: own}), 35).ever()
+    assert "HW202" not in play(always(gpus={**spinning, 2: own}), 35, interval=2.0).ever()
 
 
 def test_clock_stuck_low() -> None:
-    found = play(always(gpus={5: STUCK}), 31).one("HW203")
+    found = play(always(gpus={5: STUCK}), 31, interval=2.0).one("HW203")
     assert (found.subject.gpu, found.severity) == (5, "warning")
     assert evidence(found, "sm_clock_hertz").threshold == 1755e6
 
 
 def test_clock_stuck_low_names_a_lock() -> None:
     locked = {**STUCK, "sm_clock_application_hertz": 1200e6}
-    found = play(always(gpus={5: locked}), 31).one("HW203")
+    found = play(always(gpus={5: locked}), 31, interval=2.0).one("HW203")
     assert "1200 MHz" in found.next_step
     assert "-rac" in found.next_step
 
@@ -119,7 +119,7 @@ def test_clock_stuck_low_without_peers_is_held_against_what_it_may_run_at() -> N
     others = {index: IDLE for index in range(8) if index != 5}
     found = [
         each
-        for each in play(always(gpus={**others, 5: STUCK}), 31).all("HW203")
+        for each in play(always(gpus={**others, 5: STUCK}), 31, interval=2.0).all("HW203")
         if each.subject.gpu == 5
     ]
     assert [evidence(each, "sm_clock_hertz").threshold for each in found] == [1980e6]
@@ -138,11 +138,11 @@ def test_clock_stuck_low_without_peers_is_held_against_what_it_may_run_at() -> N
     ids=["near peers", "not busy", "a reason is named", "reasons unknown", "no clock", "stale"],
 )
 def test_no_clock_stuck_low(change: dict[str, Any]) -> None:
-    assert "HW203" not in play(always(gpus={5: change}), 35).ever()
+    assert "HW203" not in play(always(gpus={5: change}), 35, interval=2.0).ever()
 
 
 def test_a_lock_on_all_is_a_choice() -> None:
-    assert play(always(every_gpu=STUCK), 35).ever() == set()
+    assert play(always(every_gpu=STUCK), 35, interval=2.0).ever() == set()
 
 
 def test_thermal_slowdown_explains_the_clock_of_its_own_gpu_only() -> None:

@@ -160,7 +160,7 @@ def test_gpu_lost_explains_what_its_job_shows() -> None:
 def test_a_gpu_that_was_lost_before_the_start_is_of_the_only_job() -> None:
     gpus: dict[int, dict[str, Any]] = {index: dict(SPINNING) for index in range(8)}
     gpus[3] = {"lost": True, "processes": ()}
-    played = play(always(gpus=gpus), 30)
+    played = play(always(gpus=gpus), 30, interval=2.0)
     assert played.one("HW208").subject.job is not None
     assert all(found.explained_by for found in played.all("HW211"))
 

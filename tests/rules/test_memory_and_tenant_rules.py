@@ -17,13 +17,13 @@ def used(ratio: float) -> dict[str, Any]:
 
 
 def test_memory_nearly_full() -> None:
-    found = play(always(gpus={1: used(0.985)}), 31).one("MEM301")
+    found = play(always(gpus={1: used(0.985)}), 31, interval=2.0).one("MEM301")
     assert (found.subject.gpu, found.severity) == (1, "warning")
     assert evidence(found, "memory used of available").value == pytest.approx(0.985)
 
 
 def test_memory_fairly_full_is_information() -> None:
-    assert play(always(gpus={1: used(0.96)}), 31).one("MEM301").severity == "info"
+    assert play(always(gpus={1: used(0.96)}), 31, interval=2.0).one("MEM301").severity == "info"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_memory_fairly_full_is_information() -> None:
     ids=["healthy", "used unknown", "total unknown", "stale"],
 )
 def test_memory_not_full(change: dict[str, Any]) -> None:
-    assert "MEM301" not in play(always(gpus={1: change}), 35).ever()
+    assert "MEM301" not in play(always(gpus={1: change}), 35, interval=2.0).ever()
 
 
 def held(second: float, **gpu: Any) -> Changes:
@@ -95,7 +95,7 @@ def test_memory_held_by_somebody(change: dict[str, Any]) -> None:
 def test_pids_of_another_namespace_are_not_dead() -> None:
     foreign = {"processes": (GpuProcessReading(pid=77, memory_bytes=29 * GIB),)}
     gpus = {2: {"utilization_ratio": 0.0, "memory_used_bytes": 30 * GIB, **foreign}}
-    assert "MEM302" not in play(always(without_job=True, gpus=gpus), 35).ever()
+    assert "MEM302" not in play(always(without_job=True, gpus=gpus), 35, interval=2.0).ever()
 
 
 def tenant(memory: int | None, sm: float | None = None, **own: Any) -> Script:
@@ -148,4 +148,4 @@ def test_a_child_of_the_rank_is_no_tenant() -> None:
 
 def test_pids_of_another_namespace_are_no_tenants() -> None:
     foreign = (GpuProcessReading(pid=77777, memory_bytes=70 * GIB),)
-    assert "ENV601" not in play(always(gpus={4: {"processes": foreign}}), 35).ever()
+    assert "ENV601" not in play(always(gpus={4: {"processes": foreign}}), 35, interval=2.0).ever()

@@ -9,7 +9,7 @@ from ...probes.frame import ProcessFrame
 from ..glyphs import DOT
 from ..lines import Line, blank, heading
 from ..view import Block, View
-from ..widgets.finding_lines import finding_block, wanted_rows
+from ..widgets.finding_lines import Cause, causes, finding_block, wanted_rows
 from ..widgets.gpu_table import gpu_block, gpus_hidden
 from ..widgets.host_line import host_line
 from ..widgets.ledger import Account, accounts, covered_seconds, ledger_block
@@ -35,18 +35,19 @@ class Scene(NamedTuple):
     """What is worked out once for a picture."""
 
     accounts: list[Account]
+    causes: list[Cause]
     processes: list[ProcessFrame]
 
 
 def draw(view: View, width: int, height: int) -> Block:
     """Exactly ``height`` lines of exactly ``width`` cells."""
-    scene = Scene(accounts(view), processes_of(view))
+    scene = Scene(accounts(view), causes(view.findings("active")), processes_of(view))
     titled = height >= HEADINGS_FROM
     rows = allot(
         height - 2 - (3 if titled else 0),
         gpus=max(1, len(view.frame.gpus)),
         ledger=len(scene.accounts),
-        findings=wanted_rows(view, width),
+        findings=wanted_rows(scene.causes, width),
         processes=len(scene.processes),
         title=1 if titled else 0,
     )
@@ -117,7 +118,7 @@ def _panels(
         panels.append((title, ledger_block(scene.accounts, width, rows.ledger)))
     if rows.findings:
         title = heading("Findings", width, _finding_note(view))
-        panels.append((title, finding_block(view, width, rows.findings)))
+        panels.append((title, finding_block(view, scene.causes, width, rows.findings)))
     if rows.processes:
         table = [ProcessRow(process) for process in scene.processes]
         block = process_block(view, table, width, rows.processes)

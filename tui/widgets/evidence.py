@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ...rules.finding import Evidence, Finding, Subject
 from .. import format
 from ..lines import plain
@@ -50,6 +52,8 @@ _UNITS = (
     "_celsius",
 )
 
+_PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
+
 
 def words_of(signal: str) -> str:
     """``sm_clock_hertz`` → ``SM clock``."""
@@ -94,13 +98,31 @@ def age_seconds(finding: Finding, now_seconds: float) -> float:
     return max(0.0, now_seconds - finding.since_seconds)
 
 
-def short_text(finding: Finding) -> str:
-    """The finding in a few words."""
-    return f"{finding.name} {subject_text(finding.subject)}"
+def subjects_text(findings: Sequence[Finding]) -> str:
+    """Whom several findings of one rule are about: ``GPU 0-2,5``, ``3 processes``."""
+    subjects = [finding.subject for finding in findings]
+    if len(subjects) == 1:
+        return subject_text(subjects[0])
+    kinds = {subject.kind for subject in subjects}
+    if kinds == {"gpu"}:
+        return f"GPU {runs_text([int(subject.id) for subject in subjects])}"
+    ranks = [subject.rank for subject in subjects if subject.rank is not None]
+    if kinds == {"rank"} and len(ranks) == len(subjects):
+        return f"rank {runs_text(ranks)}"
+    return f"{len(subjects)} {_PLURALS.get(subjects[0].kind, 'subjects')}"
 
 
-def same_kind_text(findings: list[Finding]) -> str:
-    """Several findings of one rule: ``7 × rank waits (GPU 0, GPU 1, …)``."""
-    if len(findings) == 1:
-        return short_text(findings[0])
-    return f"{len(findings)} × {findings[0].name}"
+def same_kind_text(findings: Sequence[Finding]) -> str:
+    """Findings of one rule in a few words: ``rank waits, GPU 0-2,5``."""
+    return f"{findings[0].name}, {subjects_text(findings)}"
+
+
+def runs_text(numbers: Iterable[int]) -> str:
+    """``0-2,5``."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if runs and number <= runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

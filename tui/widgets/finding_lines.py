@@ -10,58 +10,59 @@ from .. import format
 from ..glyphs import CLEARED, DOT, FOLD, MORE_BELOW, SELECTED
 from ..lines import Line, LineBuilder, left, width_of
 from ..view import Block, View, finding_target
-from .evidence import age_seconds, evidence_text, same_kind_text, subject_text
+from .evidence import age_seconds, evidence_text, same_kind_text, subjects_text
 from .marks import severity_mark
+
+_WIDE = 100
+_LINKS = width_of("     next: ") + width_of("   └ explains: ")
 
 
 class Cause(NamedTuple):
-    """A finding that no other explains, with those that it explains."""
+    """Findings of one rule that no other explains, with those that they explain."""
 
-    finding: Finding
+    findings: list[Finding]
     symptoms: list[Finding]
+
+    @property
+    def first(self) -> Finding:
+        """The most urgent of them."""
+        return self.findings[0]
 
 
 def causes(findings: Sequence[Finding]) -> list[Cause]:
-    """The findings as a forest of two levels, in their order."""
+    """The findings as a forest of two levels, in their order; the same thing on several is one."""
     keys = {(finding.id, finding.subject.key): finding for finding in findings}
-    roots: dict[tuple[str, tuple[str, str]], Cause] = {}
+    roots: dict[tuple[str, str], Cause] = {}
     for finding in findings:
         root = _root(finding, keys)
-        key = (root.id, root.subject.key)
-        cause = roots.setdefault(key, Cause(root, []))
-        if root is not finding:
-            cause.symptoms.append(finding)
-    return list(roots.values())
+        cause = roots.setdefault((root.id, root.severity), Cause([], []))
+        (cause.findings if root is finding else cause.symptoms).append(finding)
+    return [cause for cause in roots.values() if cause.findings]
 
 
-def finding_block(view: View, width: int, rows: int) -> Block:
-    """As much about each finding as ``rows`` lines have room for."""
-    if rows <= 0:
-        return Block.of([])
-    found = causes(view.findings("active"))
+def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> Block:
+    """As much about each cause as ``rows`` lines have room for."""
     if not found:
         return Block.of([_nothing(view, width)])
-    chosen = [_block(view, cause, width, 1) for cause in found]
-    for detail in (3, 2):
-        blocks = [_block(view, cause, width, detail) for cause in found]
-        if sum(len(block.lines) for block in blocks) <= rows:
-            chosen = blocks
-            break
-    block = Block.of([])
-    for at, part in enumerate(chosen):
-        left_out = len(chosen) - at
-        if len(block.lines) + len(part.lines) > rows - (1 if left_out > 1 else 0):
-            if len(block.lines) + len(part.lines) > rows or left_out > 1:
-                more = LineBuilder(width).add(f" {MORE_BELOW} {left_out} more: press 6", "dim")
-                return block + Block.of([more.line()])
-        block = block + part
-    return block
+    detail = next(
+        (detail for detail in (3, 2) if wanted_rows(found, width, detail) <= rows), 1
+    )
+    if detail == 1 and len(found) > rows:
+        shown = found[: rows - 1]
+        more = LineBuilder(width).add(f" {MORE_BELOW} {len(found) - len(shown)} more: press 6", "dim")
+        return _told(view, shown, width, 1) + Block.of([more.line()])
+    return _told(view, found, width, detail)
 
 
-def wanted_rows(view: View, width: int) -> int:
-    """How many lines everything about the findings would take."""
-    found = causes(view.findings("active"))
-    return sum(len(_block(view, cause, width, 3).lines) for cause in found) or 1
+def wanted_rows(found: Sequence[Cause], width: int, detail: int = 3) -> int:
+    """How many lines the causes take at a level of detail from 1 to 3."""
+    rows = len(found) or 1
+    for cause in found:
+        if detail >= 2 and cause.symptoms:
+            rows += 1
+        if detail >= 3 and cause.first.next_step and not _fits_beside(cause, width):
+            rows += 1
+    return rows
 
 
 def _root(finding: Finding, keys: dict[tuple[str, tuple[str, str]], Finding]) -> Finding:
@@ -75,51 +76,58 @@ def _root(finding: Finding, keys: dict[tuple[str, tuple[str, str]], Finding]) ->
     return finding
 
 
-def _block(view: View, cause: Cause, width: int, detail: int) -> Block:
-    finding = cause.finding
-    lines = [_headline(view, finding, width, detail)]
-    if detail >= 2:
-        lines += _below(cause, width, detail)
-    return Block.of(lines, [finding_target(finding)])
+def _told(view: View, found: Sequence[Cause], width: int, detail: int) -> Block:
+    block = Block.of([])
+    for cause in found:
+        lines = [_headline(view, cause, width)]
+        if detail >= 2:
+            lines += _below(cause, width, detail)
+        block = block + Block.of(lines, [finding_target(cause.first)])
+    return block
 
 
-def _headline(view: View, finding: Finding, width: int, detail: int) -> Line:
+def _headline(view: View, cause: Cause, width: int) -> Line:
+    finding = cause.first
     mark, role = severity_mark(finding.severity)
     chosen = view.selected == finding_target(finding)
-    wide = width >= 100
+    wide = width >= _WIDE
     line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
     line.add(f"{mark} ", role).add(f"{finding.id:<6} ", "dim")
     line.add(left(finding.name, 26 if wide else 20), role).gap()
-    line.add(left(subject_text(finding.subject), 12 if wide else 7), "strong").gap()
+    line.add(left(subjects_text(cause.findings), 12 if wide else 7), "strong").gap()
     age = age_seconds(finding, view.frame.time_seconds)
     line.add(left(format.duration(age) if wide else format.short_duration(age), 6 if wide else 3))
-    return line.gap(2 if wide else 1).add(_evidence(finding)).line()
-
-
-def _evidence(finding: Finding) -> str:
-    return f" {DOT} ".join(evidence_text(evidence) for evidence in finding.evidence)
+    line.gap(2 if wide else 1)
+    for at, evidence in enumerate(finding.evidence):
+        if line.room < 4:
+            break
+        line.add(f" {DOT} " if at else "", "dim").add(evidence_text(evidence))
+    return line.line()
 
 
 def _below(cause: Cause, width: int, detail: int) -> list[Line]:
     """What it explains, and what to do."""
-    lines: list[Line] = []
-    explained = _explained(cause.symptoms)
-    if explained:
+    lines: list[LineBuilder] = []
+    if cause.symptoms:
         line = LineBuilder(width).add(f"   {FOLD} ", "rule").add("explains: ", "dim")
-        lines.append(line.add(explained).line())
-    if detail >= 3 and cause.finding.next_step:
-        lead = "     next: "
-        if lines and width_of(explained) + len(cause.finding.next_step) + 30 < width:
-            text = LineBuilder(width).add(f"   {FOLD} ", "rule").add("explains: ", "dim")
-            text.add(explained).add(lead, "dim").add(cause.finding.next_step)
-            return [text.line()]
-        lines.append(LineBuilder(width).add(lead, "dim").add(cause.finding.next_step).line())
-    return lines
+        lines.append(line.add(_explained(cause)))
+    if detail >= 3 and cause.first.next_step:
+        if not (lines and _fits_beside(cause, width)):
+            lines.append(LineBuilder(width))
+        lines[-1].add("     next: ", "dim").add(cause.first.next_step)
+    return [line.line() for line in lines]
 
 
-def _explained(symptoms: Sequence[Finding]) -> str:
+def _fits_beside(cause: Cause, width: int) -> bool:
+    """Whether the next step has room on the line of the symptoms."""
+    if not cause.symptoms:
+        return False
+    return width_of(_explained(cause)) + len(cause.first.next_step) + _LINKS < width
+
+
+def _explained(cause: Cause) -> str:
     kinds: dict[str, list[Finding]] = {}
-    for symptom in symptoms:
+    for symptom in cause.symptoms:
         kinds.setdefault(symptom.id, []).append(symptom)
     return f" {DOT} ".join(same_kind_text(findings) for findings in kinds.values())
 

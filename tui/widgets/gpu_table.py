@@ -9,7 +9,7 @@ from ...probes.frame import GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from .. import format
 from ..bars import buckets
-from ..columns import Column, Placed, header, place, row_line
+from ..columns import Column, Layout, lay_out
 from ..glyphs import DEGREE, DOT, SELECTED
 from ..lines import Line, LineBuilder, Span
 from ..view import Block, View, gpu_target, window
@@ -21,6 +21,7 @@ PAST_SAMPLES_PER_CELL = 4
 """A history that moves by a cell each time would be sent whole each time."""
 _PAST_CELLS = 60
 _FULL_COLUMNS_FROM = 116
+_TWO_GAPS_FROM = 176
 
 _COMPACT: tuple[Column[GpuRow], ...] = (
     Column("#", 2, cells.index),
@@ -60,15 +61,15 @@ _FULL: tuple[Column[GpuRow], ...] = (
 def gpu_block(view: View, width: int, rows: int) -> Block:
     """The titles, and as many GPUs as fit in ``rows`` lines with them."""
     gpus = view.frame.gpus
-    placed, gap = _placed(width)
-    head = header(placed, width, gap)
+    layout = _layout(width)
+    head = layout.header()
     if not gpus:
         return Block.of([head, LineBuilder(width).add("  no GPU is known yet", "dim").line()])
     shown = _shown(view, rows - 1)
     notes = _notes(view)
     ranks = _ranks(view)
     lines = [
-        _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), placed, width, gap)
+        _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), layout)
         for gpu in shown
     ]
     return Block([head, *lines], [None, *[gpu_target(gpu.index) for gpu in shown]])
@@ -84,11 +85,10 @@ def gpus_hidden(view: View, rows: int) -> str:
 
 
 @lru_cache(16)
-def _placed(width: int) -> tuple[tuple[Placed[GpuRow], ...], int]:
+def _layout(width: int) -> Layout[GpuRow]:
     if width < _FULL_COLUMNS_FROM:
-        return place(_COMPACT, width - 2), 1
-    gap = 2 if width >= 176 else 1
-    return place(_FULL, width - 2, gap), gap
+        return lay_out(_COMPACT, width)
+    return lay_out(_FULL, width, 2 if width >= _TWO_GAPS_FROM else 1)
 
 
 def _shown(view: View, rows: int) -> Sequence[GpuFrame]:
@@ -106,16 +106,14 @@ def _line(
     gpu: GpuFrame,
     rank: RankFrame | None,
     note: Sequence[Span],
-    placed: tuple[Placed[GpuRow], ...],
-    width: int,
-    gap: int,
+    layout: Layout[GpuRow],
 ) -> Line:
     chosen = view.selected == gpu_target(gpu.index)
     margin = (SELECTED, "key") if chosen else (" ", "text")
     if gpu.status == "lost":
-        return _lost_line(gpu, margin, width)
+        return _lost_line(gpu, margin, layout.width)
     row = GpuRow(gpu, rank, _stale_note(gpu) or note, _past(view, gpu.index))
-    return row_line(placed, row, width, gap, margin)
+    return layout.line(row, margin)
 
 
 def _past(view: View, index: int) -> list[float | None]:

@@ -11,6 +11,7 @@ from ..bars import shares
 from ..glyphs import SHADES
 from ..lines import Line, LineBuilder, left, right
 from ..view import Block, View
+from .evidence import runs_text
 from .gpu_cells import PHASE_ROLES
 
 SECONDS = 60.0
@@ -146,18 +147,4 @@ def _name(rank: RankFrame) -> str:
 def _joined(names: Sequence[str]) -> str:
     """``r0-2,4-7``."""
     numbers = [int(name[1:]) for name in names if name[:1] == "r" and name[1:].isdecimal()]
-    if len(numbers) < len(names) or len(names) == 1:
-        return ",".join(names)
-    return "r" + ",".join(
-        str(first) if first == last else f"{first}-{last}" for first, last in _runs(numbers)
-    )
-
-
-def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    runs: list[tuple[int, int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs
+    return f"r{runs_text(numbers)}" if len(numbers) == len(names) else ",".join(names)

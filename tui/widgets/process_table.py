@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from ...probes.frame import ProcessFrame
 from .. import format
-from ..columns import Column, Placed, Spans, header, place, row_line
+from ..columns import Column, Layout, Spans, lay_out
 from ..glyphs import DASH, SELECTED
-from ..lines import left, plain, right
+from ..lines import Line, left, plain, right
 from ..view import Block, SortKey, View, process_target, window
 
 _BLOCKED = "D"
@@ -39,11 +39,11 @@ def important(processes: Sequence[ProcessFrame]) -> list[ProcessFrame]:
 
 def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: int) -> Block:
     """The titles, and as many processes as fit in ``rows`` lines with them."""
-    placed = _placed(width)
+    layout = _layout(width)
     room = max(0, rows - 1)
     first = window(len(rows_of), room, _selected(view, rows_of))
     shown = rows_of[first : first + room]
-    lines = [header(placed, width), *[_line(view, row, placed, width) for row in shown]]
+    lines = [layout.header(), *[_line(view, row, layout) for row in shown]]
     return Block(lines, [None, *[process_target(row.process) for row in shown]])
 
 
@@ -64,11 +64,9 @@ def role_of(process: ProcessFrame) -> str:
     return "launcher" if process.role == "launcher" else ""
 
 
-def _line(
-    view: View, row: ProcessRow, placed: tuple[Placed[ProcessRow], ...], width: int
-) -> tuple[tuple[str, str], ...]:
+def _line(view: View, row: ProcessRow, layout: Layout[ProcessRow]) -> Line:
     chosen = view.selected == process_target(row.process)
-    return row_line(placed, row, width, margin=(SELECTED, "key") if chosen else (" ", "text"))
+    return layout.line(row, (SELECTED, "key") if chosen else (" ", "text"))
 
 
 def _selected(view: View, rows_of: Sequence[ProcessRow]) -> int | None:
@@ -134,8 +132,8 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
 
 
 @lru_cache(8)
-def _placed(width: int) -> tuple[Placed[ProcessRow], ...]:
-    return place(_COLUMNS, width - 2)
+def _layout(width: int) -> Layout[ProcessRow]:
+    return lay_out(_COLUMNS, width)
 
 
 def _less(value: float | None) -> float:
