@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -25,6 +26,7 @@ from .command import (
 )
 from .host import HostSource
 from .interest import Interest
+from .limits import COLLECTOR_NAME
 from .nvml import NvmlDriver
 from .proc import ProcessSource
 from .sample import SCHEMA_VERSION, Hello, Reply, Sample
@@ -52,6 +54,8 @@ def collect(
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: _end())
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/comm").write_text(COLLECTOR_NAME)
     interest = Interest()
     for pid in pids:
         interest.attach(pid)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from .limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
-from .command import Command, SetInterval, Stop
+from .command import Command, Stop
+from .limits import COLLECTOR_NAME
 from .sample import Hello, Reply, Sample
-from .simulator import SimulatedNode
 from .wire import Splitter, WireError, decode, encode
 
 STOP_SECONDS = 0.3
@@ -77,7 +77,9 @@ class CollectorFeed:
             start_new_session=True,
             bufsize=0,
         )
-        self._stream = self._read()
+        assert self._process.stdout is not None
+        self._output = self._process.stdout.fileno()
+        self._splitter = Splitter()
         self._early: list[Sample | Reply] = []
 
     @property
@@ -85,37 +87,45 @@ class CollectorFeed:
         """Of the collector."""
         return self._process.pid
 
-    def first(self) -> Sample:
-        """Wait for the first sample; `messages` brings it all the same.
+    def first(self, seconds: float) -> Sample | None:
+        """Wait for the first sample, but no longer than that; `messages` brings it all the same.
 
         Raises:
-            FeedError: when none comes.
+            FeedError: when the collector ends instead.
         """
-        for message in self._stream:
+        for message in self._read(time.monotonic() + seconds):
             self._early.append(message)
             if isinstance(message, Sample):
                 return message
-        raise FeedError("the collector was ended before its first sample")
+        return None
 
     def messages(self) -> Iterator[Sample | Reply]:
         yield from self._early
         self._early.clear()
-        yield from self._stream
+        yield from self._read()
 
-    def _read(self) -> Iterator[Sample | Reply]:
-        splitter = Splitter()
-        assert self._process.stdout is not None
-        descriptor = self._process.stdout.fileno()
+    def _read(self, deadline: float = math.inf) -> Iterator[Sample | Reply]:
+        """What arrives until the deadline, on the monotonic clock."""
         try:
-            while data := os.read(descriptor, 1 << 18):
-                for body in splitter.feed(data):
+            while self._has_news(deadline):
+                data = os.read(self._output, 1 << 18)
+                if not data:
+                    break
+                for body in self._splitter.feed(data):
                     message = decode(body)
                     if message is not None and not isinstance(message, Hello):
                         yield message
+            else:
+                return
         except WireError as error:
             raise FeedError(str(error)) from error
         if not self._closing:
             raise FeedError(f"the collector ended unexpectedly ({self._how_it_ended()})")
+
+    def _has_news(self, deadline: float) -> bool:
+        if deadline == math.inf:
+            return True
+        return bool(select.select([self._output], [], [], max(0.0, deadline - time.monotonic()))[0])
 
     def send(self, command: Command) -> None:
         assert self._process.stdin is not None
@@ -151,49 +161,6 @@ class CollectorFeed:
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
-class DemoFeed:
-    """A simulated node, with two minutes of its past first.
-
-    Args:
-        scenario: name in `simulator.SCENARIOS`.
-        interval_seconds: between samples.
-    """
-
-    PAST_STEP_SECONDS = 2.0
-
-    simulated = True
-    past_samples = 60
-
-    def __init__(self, scenario: str, interval_seconds: float = 1.0) -> None:
-        self.title = f"demo {scenario}"
-        self._interval = interval_seconds
-        self._node = SimulatedNode(scenario, start_time_seconds=time.time())
-        self._closed = False
-        self._hurried = threading.Event()
-
-    def messages(self) -> Iterator[Sample | Reply]:
-        for number in range(self.past_samples, 0, -1):
-            yield self._node.sample_at(-number * self.PAST_STEP_SECONDS)
-        began = time.monotonic()
-        due = began
-        while not self._closed:
-            yield self._node.sample_at(due - began)
-            due = max(due + self._interval, time.monotonic())
-            if self._hurried.wait(due - time.monotonic()):
-                self._hurried.clear()
-                due = time.monotonic()
-
-    def send(self, command: Command) -> None:
-        if isinstance(command, SetInterval):
-            self._interval = min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, command.seconds))
-            self._hurried.set()
-
-    def close(self) -> str:
-        self._closed = True
-        self._hurried.set()
-        return ""
-
-
 def collector_command(
     interval_seconds: float, *, without: Sequence[str] = (), pids: Sequence[int] = ()
 ) -> list[str]:
@@ -220,15 +187,14 @@ def _is_wedged(process: Path) -> bool:
     try:
         if process.stat().st_uid != os.geteuid():
             return False
-        command = (process / "cmdline").read_bytes().split(b"\0")
-        if b"collect" not in command or b"gputop" not in command:
+        if (process / "comm").read_text("utf-8", "replace").strip() != COLLECTOR_NAME:
             return False
-        status = (process / "status").read_text("ascii", "replace")
+        lines = (process / "status").read_text("utf-8", "replace").splitlines()
     except OSError:
         return False
-    pending = [
-        int(line.split()[1], 16)
-        for line in status.splitlines()
-        if line.startswith(("SigPnd:", "ShdPnd:"))
-    ]
-    return any(mask >> (signal.SIGKILL - 1) & 1 for mask in pending)
+    status = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    killed = any(
+        int(status[mask][0], 16) >> (signal.SIGKILL - 1) & 1 for mask in ("SigPnd", "ShdPnd")
+    )
+    # Its main thread may have ended while another one hangs: then it is a zombie with threads left.
+    return killed or (status["State"][0] == "Z" and int(status["Threads"][0]) > 1)

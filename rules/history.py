@@ -44,12 +44,10 @@ _NAN = math.nan
 class Series:
     """One signal of one subject over time. A moment at which it was missing is ``None``."""
 
-    def __init__(
-        self, times: array[float], values: array[float], means: dict[float, float | None]
-    ) -> None:
+    def __init__(self, times: array[float], values: array[float]) -> None:
         self._times = times
         self._values = values
-        self._means = means
+        self._means: dict[tuple[float, float], float | None] = {}
 
     def last(self, count: int) -> list[float | None]:
         """The newest ``count`` values, oldest first; fewer where there are no more."""
@@ -64,9 +62,12 @@ class Series:
 
     def mean(self, seconds: float) -> float | None:
         """Mean over the last ``seconds``; ``None`` where nothing was read in them."""
-        if seconds not in self._means:
-            self._means[seconds] = self._mean(seconds)
-        return self._means[seconds]
+        if not self._times:
+            return None
+        key = (seconds, self._times[-1])
+        if key not in self._means:
+            self._means[key] = self._mean(seconds)
+        return self._means[key]
 
     def covered(self, seconds: float) -> float:
         """How much of the last ``seconds`` lies between the oldest and the newest value in them."""
@@ -81,8 +82,6 @@ class Series:
         return present[-1] - present[0] if present else 0.0
 
     def _mean(self, seconds: float) -> float | None:
-        if not self._times:
-            return None
         values = self._values[bisect_left(self._times, self._times[-1] - seconds) :]
         total = sum(values)
         if math.isnan(total):
@@ -98,8 +97,8 @@ class History:
         self._seconds = seconds
         self._times = array("d")
         self._columns: dict[tuple[str, str], array[float]] = {}
-        # Several rules ask for the same means of one frame.
-        self._means: dict[tuple[str, str], dict[float, float | None]] = {}
+        # Of the newest moment alone, since each keeps its means: several rules ask for the same.
+        self._handed_out: dict[tuple[str, str], Series] = {}
 
     def __len__(self) -> int:
         return len(self._times)
@@ -109,7 +108,6 @@ class History:
         now = frame.monotonic_seconds
         if self._times and now <= self._times[-1]:
             return
-        self._means = {}
         self._times.append(now)
         for column, value in _values(frame):
             values = self._columns.get(column)
@@ -118,6 +116,8 @@ class History:
             values.append(_NAN if value is None else value)
         self._pad()
         self._forget(now - self._seconds)
+        # Last of all, for another thread may have asked meanwhile.
+        self._handed_out = {}
 
     def gpu(self, index: int, signal: str) -> Series:
         """A signal of `GPU_SIGNALS`; empty where that GPU was never seen."""
@@ -142,7 +142,7 @@ class History:
     def clear(self) -> None:
         """Forget everything."""
         del self._times[:]
-        self._means = {}
+        self._handed_out = {}
         self._columns.clear()
 
     def seconds(self) -> float:
@@ -151,10 +151,13 @@ class History:
 
     def _series(self, subject: str, signal: str) -> Series:
         column = (subject, signal)
-        values = self._columns.get(column)
-        if values is None:
-            return Series(array("d"), array("d"), {})
-        return Series(self._times, values, self._means.setdefault(column, {}))
+        series = self._handed_out.get(column)
+        if series is None:
+            values = self._columns.get(column)
+            if values is None:
+                return Series(array("d"), array("d"))
+            series = self._handed_out[column] = Series(self._times, values)
+        return series
 
     def _pad(self) -> None:
         length = len(self._times)

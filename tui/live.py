@@ -9,14 +9,12 @@ from pathlib import Path
 
 from ..probes.feeds import (
     CollectorFeed,
-    DemoFeed,
     Feed,
     FeedError,
     collector_command,
     wedged_collectors,
 )
 from ..probes.sample import Sample
-from ..probes.simulator import UnknownScenario
 from ..probes.target import start_time_of
 from ..rules.catalogue import make_rules
 from ..rules.engine import Engine
@@ -25,6 +23,8 @@ from .arguments import UsageError
 from .exits import COULD_NOT_LOOK, complain
 from .watch import Watch
 
+FIRST_SECONDS = 2.0
+"""So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""
 _HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 
 
@@ -52,7 +52,8 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
     from .app import GputopApp  # while this is loaded, the collector starts beside it
 
     if isinstance(feed, CollectorFeed) and not options.pid:
-        why = why_not(feed.first())
+        first = feed.first(FIRST_SECONDS)
+        why = why_not(first) if first else ""
         if why:
             feed.close()
             return complain(f"{why}; {_HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
@@ -77,6 +78,9 @@ def why_not(sample: Sample) -> str:
 
 def _feed(options: Namespace, once: bool) -> Feed:
     if options.command == "demo":
+        from ..probes.simulator import UnknownScenario
+        from ..probes.simulator.feed import DemoFeed
+
         try:
             return DemoFeed(options.scenario, options.interval)
         except UnknownScenario as error:

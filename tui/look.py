@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color, ColorParseError
+from textual.strip import Strip
+
+_TERMINALS_OWN = -1
 
 ROLES: dict[str, tuple[str, str]] = {
     "text": ("foreground", ""),
@@ -40,24 +44,39 @@ ROLES: dict[str, tuple[str, str]] = {
 """Role → variable of the theme for its colour, and rich's attributes."""
 
 
-def styles_of(variables: Mapping[str, str]) -> dict[str, Style]:
-    """A style for each role, in the colours of a theme."""
-    ground = _colour(variables.get("background", ""))
-    base = Style(bgcolor=ground.rich_color) if ground and ground.ansi != -1 else Style()
+def styles_of(variables: Mapping[str, str], *, colours: bool = True) -> dict[str, Style]:
+    """A style for each role, in the colours of a theme, or in none."""
+    ground = _colour(variables.get("background", "")) if colours else None
+    base = Style() if ground is None else Style(bgcolor=ground.rich_color)
     return {
-        role: base + _style(_colour(variables.get(name, "")), attributes)
+        role: base + _style(_colour(variables.get(name, "")) if colours else None, attributes)
         for role, (name, attributes) in ROLES.items()
     }
 
 
+def codes_of(styles: Mapping[str, Style], system: ColorSystem) -> dict[str, tuple[str, str]]:
+    """For each role the terminal's codes, and what of them shows on spaces."""
+    return {role: (_code(style, system), _on_spaces(style)) for role, style in styles.items()}
+
+
+def _code(style: Style, system: ColorSystem) -> str:
+    # The colours are rendered for one system only, which does not change while we run.
+    return Strip.render_ansi(style, system)
+
+
+def _on_spaces(style: Style) -> str:
+    return f"{style.bgcolor}{style.reverse}{style.underline}{style.strike}"
+
+
 def _style(colour: Color | None, attributes: str) -> Style:
     style = Style.parse(attributes)
-    # The terminal's own foreground needs no saying.
-    return style if colour is None or colour.ansi == -1 else Style(color=colour.rich_color) + style
+    return style if colour is None else Style(color=colour.rich_color) + style
 
 
 def _colour(name: str) -> Color | None:
+    """A colour of the theme; ``None`` for the terminal's own, which needs no saying."""
     try:
-        return Color.parse(name)
+        colour = Color.parse(name)
     except ColorParseError:
         return None
+    return None if colour.ansi == _TERMINALS_OWN else colour

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 from argparse import Namespace
 from itertools import islice
 
@@ -11,7 +12,6 @@ import msgspec
 
 from ..probes.feeds import FeedError
 from ..probes.frame import Frame
-from ..probes.simulator import SCENARIOS
 from ..rules.finding import Finding, Judgement
 from .exits import COULD_NOT_LOOK, OK, complain
 from .glyphs import to_ascii
@@ -78,6 +78,8 @@ def as_text(judgement: Judgement, watch: Watch, *, ascii_only: bool) -> str:
 
 def print_scenarios() -> int:
     """Print what ``gputop demo`` can play; returns the exit code."""
+    from ..probes.simulator import SCENARIOS
+
     width = max(map(len, SCENARIOS))
     for name, scenario in SCENARIOS.items():
         print(f"{name:{width}}  {scenario.summary}")
@@ -91,12 +93,17 @@ def _look(watch: Watch) -> Judgement:
         FeedError: when the feed ends before.
     """
     began: float | None = None
-    for judgement in islice(watch.judgements(), watch.past_samples, None):
-        now = judgement.frame.monotonic_seconds
-        began = now if began is None else began
-        if watch.past_samples or now - began >= _needed_seconds(judgement.frame):
-            return judgement
-    raise FeedError("the samples ended before there was one to show")
+    deadline = threading.Timer(2 * PATIENCE_SECONDS, watch.close)
+    deadline.start()
+    try:
+        for judgement in islice(watch.judgements(), watch.past_samples, None):
+            now = judgement.frame.monotonic_seconds
+            began = now if began is None else began
+            if watch.past_samples or now - began >= _needed_seconds(judgement.frame):
+                return judgement
+    finally:
+        deadline.cancel()
+    raise FeedError(f"no sample came within {2 * PATIENCE_SECONDS:g} s: the collector hangs")
 
 
 def _needed_seconds(frame: Frame) -> float:

@@ -73,7 +73,8 @@ class UtilisationLow(GpuRule):
     def _found(self, gpu: GpuFrame, seen: Activity, severity: Severity, scene: Scene) -> Verdict:
         window = self.limit["window_seconds"]
         peers = median_of(
-            activity(peer, scene.history, window).value for peer in peers_of(gpu, scene.frame)
+            scene.history.gpu(peer.index, seen.signal).mean(window)
+            for peer in peers_of(gpu, scene.frame)
         )
         around = look_around(gpu, scene, window, peers)
         rank = rank_on(gpu, scene.frame)

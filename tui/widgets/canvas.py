@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region
@@ -12,8 +13,16 @@ from textual.widget import Widget
 
 from ..changes import changed_runs
 from ..glyphs import to_ascii
-from ..lines import Line
-from ..look import styles_of
+from ..lines import Line, width_of
+from ..look import codes_of, styles_of
+
+_RESET = "\x1b[0m"
+_PLAIN = ("", "NoneNoneNoneNone")
+_SYSTEMS = {
+    "standard": ColorSystem.STANDARD,
+    "256": ColorSystem.EIGHT_BIT,
+    "truecolor": ColorSystem.TRUECOLOR,
+}
 
 
 class Canvas(Widget):
@@ -25,12 +34,12 @@ class Canvas(Widget):
 
     DEFAULT_CSS = "Canvas { width: 1fr; height: 1fr; }"
 
-    def __init__(self, *, ascii_only: bool = False, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._ascii_only = ascii_only
+    def __init__(self, *, ascii_only: bool = False) -> None:
+        super().__init__()
+        self._convert = to_ascii if ascii_only else str
         self._lines: list[Line] = []
-        self._strips: dict[int, Strip] = {}
-        self._styles: Mapping[str, Style] = {}
+        self._styles: dict[str, Style] = {}
+        self._codes: dict[str, tuple[str, str]] = {}
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -39,46 +48,60 @@ class Canvas(Widget):
 
     def on_mount(self) -> None:
         self._take_styles()
-        self.app.theme_changed_signal.subscribe(self, lambda _: self.restyle())
-
-    def restyle(self) -> None:
-        """Draw everything anew, in the colours that the theme has now."""
-        self._take_styles()
-        self._strips.clear()
-        self.refresh()
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._restyle())
 
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""
         before, self._lines = self._lines, list(lines)
         if len(before) != len(self._lines):
-            self._strips.clear()
             self.refresh()
             return
         regions = [
             Region(start, y, end - start, 1)
             for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
             if old != new
-            for start, end in self._changed(y, old, new)
+            for start, end in changed_runs(old, new)
         ]
         if regions:
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        strip = self._strips.get(y)
-        if strip is None:
-            strip = self._strips[y] = self._strip(y)
-        return strip
-
-    def _changed(self, y: int, old: Line, new: Line) -> list[tuple[int, int]]:
-        self._strips.pop(y, None)
-        return changed_runs(old, new)
-
-    def _strip(self, y: int) -> Strip:
         if y >= len(self._lines):
-            return Strip.blank(self.size.width)
-        styles = self._styles
-        plain = to_ascii if self._ascii_only else str
-        return Strip([Segment(plain(text), styles.get(role)) for text, role in self._lines[y]])
+            return Strip.blank(self.size.width, self._styles.get("text"))
+        convert, styles = self._convert, self._styles
+        return Strip([Segment(convert(text), styles.get(role)) for text, role in self._lines[y]])
+
+    def paint(self, y: int, start: int, end: int) -> str | None:
+        """Cells of a line as what the terminal is sent; ``None`` where strips must do it."""
+        if y >= len(self._lines):
+            return None
+        parts: list[str] = []
+        code, ground = _PLAIN
+        column = 0
+        for text, role in self._lines[y]:
+            if not text.isascii():
+                text = self._convert(text)
+                if len(text) != width_of(text):
+                    return None
+            first, column = column, column + len(text)
+            if column <= start:
+                continue
+            if first >= end:
+                break
+            text = text[max(0, start - first) : end - first]
+            wanted, wanted_ground = self._codes.get(role, _PLAIN)
+            if wanted != code and not (text.isspace() and wanted_ground == ground):
+                parts.append(f"\x1b[0;{wanted}m" if wanted else _RESET)
+                code, ground = wanted, wanted_ground
+            parts.append(text)
+        return "".join([*parts, _RESET if code else ""])
+
+    def _restyle(self) -> None:
+        self._take_styles()
+        self.refresh()
 
     def _take_styles(self) -> None:
-        self._styles = styles_of(self.app.theme_variables)
+        self._styles = styles_of(self.app.theme_variables, colours=not self.app.no_color)
+        name = self.app.console.color_system
+        system = _SYSTEMS.get(name or "", ColorSystem.TRUECOLOR)
+        self._codes = codes_of(self._styles, system)

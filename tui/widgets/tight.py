@@ -1,72 +1,57 @@
 """A compositor that sends the terminal the changed cells alone.
 
 Textual's own sends, for a change in the middle of a widget, everything from the widget's left edge to
-there; over SSH that is most of the bytes. Nothing else about it is changed.
+there, and makes strips of every line of the screen for it; over SSH and at one picture a second that
+is most of the bytes and of the time. Whatever is not a canvas is left to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.color import ColorSystem
 from rich.console import Console
-from rich.style import Style
 from textual._compositor import Compositor, CompositorUpdate
-from textual.strip import Strip
 
-_RESET = "\x1b[0m"
+from .canvas import Canvas
 
 
 class RunsUpdate(CompositorUpdate):
-    """Runs of cells, each with its place on the screen."""
+    """Runs of cells as the terminal is sent them, each with its place."""
 
-    def __init__(self, runs: Sequence[tuple[int, int, Strip]]) -> None:
+    def __init__(self, runs: Sequence[tuple[int, int, str]]) -> None:
         self.runs = runs
 
     def render_segments(self, console: Console) -> str:
-        colours = console._color_system or ColorSystem.TRUECOLOR  # pyright: ignore[reportPrivateUsage]
-        return "".join(
-            f"\x1b[{y + 1};{x + 1}H{_rendered(strip, colours)}" for y, x, strip in self.runs
-        )
+        return "".join([f"\x1b[{y + 1};{x + 1}H{text}" for y, x, text in self.runs])
 
 
 class TightCompositor(Compositor):
-    """As Textual's, except for what `render_partial_update` returns."""
+    """As Textual's, but partial updates of canvases are sent as they are."""
 
     def render_partial_update(self) -> CompositorUpdate | None:  # type: ignore[override]
-        regions = self._dirty_regions.copy()
+        runs = self._runs()
+        if runs is None:
+            return super().render_partial_update()
         self._dirty_regions.clear()
-        spans = list(self._regions_to_spans(regions))
-        if not spans:
+        return RunsUpdate(runs) if runs else None
+
+    def _runs(self) -> list[tuple[int, int, str]] | None:
+        """What to send; ``None`` where a widget of another kind takes part."""
+        runs: list[tuple[int, int, str]] = []
+        for y, x1, x2 in self._regions_to_spans(self._dirty_regions):
+            canvas = self._canvas_of_line(y)
+            text = canvas.paint(y, x1, x2) if canvas else None
+            if text is None:
+                return None
+            runs.append((y, x1, text))
+        return runs
+
+    def _canvas_of_line(self, y: int) -> Canvas | None:
+        """The canvas that has the whole line to itself, from the top left corner of the screen on."""
+        lines = self.layers_visible
+        widgets = [entry[0] for entry in lines[y]] if y < len(lines) else []
+        if len(widgets) > 2 or not widgets or not isinstance(widgets[0], Canvas):
             return None
-        dirty = {y for y, _, _ in spans}
-        chops = self._render_chops(self.size.region, dirty.__contains__)
-        lines = {y: Strip.join(chops[y].values()) for y in dirty if y < len(chops)}
-        return RunsUpdate(
-            [(y, x1, lines[y].crop(x1, x2)) for y, x1, x2 in spans if y in lines]
-        )
-
-
-def _rendered(strip: Strip, colours: ColorSystem) -> str:
-    """The strip as text, with a style sent only where it makes a difference."""
-    parts: list[str] = []
-    current: Style | None = None
-    for text, style, _ in strip:
-        if style is not current and not (text.isspace() and _ground(style) == _ground(current)):
-            parts.append(f"\x1b[0;{_code(style, colours)}m" if style else _RESET)
-            current = style
-        parts.append(text)
-    if current is not None:
-        parts.append(_RESET)
-    return "".join(parts)
-
-
-def _code(style: Style, colours: ColorSystem) -> str:
-    return style._ansi or Strip.render_ansi(style, colours)  # pyright: ignore[reportPrivateUsage]
-
-
-def _ground(style: Style | None) -> tuple[object, ...]:
-    """What spaces show of a style."""
-    if style is None:
-        return (None, None, None, None)
-    return (style.bgcolor, style.reverse, style.underline, style.strike)
+        region = self.visible_widgets[widgets[0]][0]
+        whole = (region.x, region.y, region.width) == (0, 0, self.size.width)
+        return widgets[0] if whole else None

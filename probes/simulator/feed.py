@@ -1,0 +1,55 @@
+"""The simulated node as a feed: what ``gputop demo`` watches."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+from ..command import Command, SetInterval
+from ..limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from ..sample import Reply, Sample
+from .node import SimulatedNode
+
+
+class DemoFeed:
+    """A simulated node, with two minutes of its past first.
+
+    Args:
+        scenario: name in `catalogue.SCENARIOS`.
+        interval_seconds: between samples.
+    """
+
+    PAST_STEP_SECONDS = 2.0
+
+    simulated = True
+    past_samples = 60
+
+    def __init__(self, scenario: str, interval_seconds: float = 1.0) -> None:
+        self.title = f"demo {scenario}"
+        self._interval = interval_seconds
+        self._node = SimulatedNode(scenario, start_time_seconds=time.time())
+        self._closed = False
+        self._hurried = threading.Event()
+
+    def messages(self) -> Iterator[Sample | Reply]:
+        for number in range(self.past_samples, 0, -1):
+            yield self._node.sample_at(-number * self.PAST_STEP_SECONDS)
+        began = time.monotonic()
+        due = began
+        while not self._closed:
+            yield self._node.sample_at(due - began)
+            due = max(due + self._interval, time.monotonic())
+            if self._hurried.wait(due - time.monotonic()):
+                self._hurried.clear()
+                due = time.monotonic()
+
+    def send(self, command: Command) -> None:
+        if isinstance(command, SetInterval):
+            self._interval = min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, command.seconds))
+            self._hurried.set()
+
+    def close(self) -> str:
+        self._closed = True
+        self._hurried.set()
+        return ""
