@@ -85,6 +85,9 @@ def _derive_gpu(reading: GpuReading, previous: GpuFrame | None, sample: Sample) 
     derived = {**_rates(reading, previous, missing), **_limits(reading, missing)}
     age = max(0.0, sample.monotonic_seconds - reading.monotonic_seconds)
     status, reason = _status(reading, age, sample)
+    if status == "lost":
+        silent = [name for name in reading.__struct_fields__ if getattr(reading, name) is None]
+        missing = dict.fromkeys([*missing, *silent], "GPU is lost")
     return extend(
         GpuFrame,
         reading,
@@ -92,7 +95,7 @@ def _derive_gpu(reading: GpuReading, previous: GpuFrame | None, sample: Sample) 
         status=status,
         status_reason=reason,
         age_seconds=age,
-        **_ecc(reading, previous),
+        **_ecc(reading, previous, missing),
         missing=missing,
     )
 
@@ -155,7 +158,7 @@ def _source_reason(index: int, sample: Sample) -> str:
     return next(reasons, "") or "the driver does not answer for this GPU"
 
 
-def _ecc(reading: GpuReading, previous: GpuFrame | None) -> dict[str, int | None]:
+def _ecc(reading: GpuReading, previous: GpuFrame | None, missing: Missing) -> dict[str, int | None]:
     """Errors since we came: beyond what the counter showed then, whatever happened to it since."""
     start = previous.ecc_uncorrected_at_start if previous else None
     since = previous.ecc_uncorrected_since_start if previous else None
@@ -166,6 +169,10 @@ def _ecc(reading: GpuReading, previous: GpuFrame | None) -> dict[str, int | None
         elif now < start + since:  # the driver was loaded anew, and the counter began at 0 again
             start = -since
         since = now - start
+    if since is None:
+        missing["ecc_uncorrected_since_start"] = reading.missing.get(
+            "ecc_uncorrected", "not read yet"
+        )
     return {"ecc_uncorrected_at_start": start, "ecc_uncorrected_since_start": since}
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from operator import attrgetter
 
-from ..probes.frame import Frame
+from ..probes.frame import Frame, GpuFrame, HostFrame
 
 GPU_SIGNALS = (
     "utilization_ratio",
@@ -177,14 +179,21 @@ class History:
                 del self._columns[column]
 
 
+_of_gpu: Callable[[GpuFrame], tuple[float | None, ...]] = attrgetter(*GPU_SIGNALS)
+_of_host: Callable[[HostFrame], tuple[float | None, ...]] = attrgetter(*HOST_SIGNALS)
+
+
+@lru_cache(maxsize=64)
+def _columns(subject: str, signals: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    return tuple((subject, signal) for signal in signals)
+
+
 def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
     for gpu in frame.gpus:
-        subject = f"gpu {gpu.index}"
-        for signal in GPU_SIGNALS:
-            yield (subject, signal), getattr(gpu, signal) if gpu.status == "ok" else None
+        if gpu.status == "ok":  # else its columns are padded
+            yield from zip(_columns(f"gpu {gpu.index}", GPU_SIGNALS), _of_gpu(gpu), strict=True)
     if frame.host is not None:
-        for signal in HOST_SIGNALS:
-            yield ("host", signal), getattr(frame.host, signal)
+        yield from zip(_columns("host", HOST_SIGNALS), _of_host(frame.host), strict=True)
     for job in frame.jobs:
         for rank in job.ranks:
             subject = f"rank {rank.pid}"

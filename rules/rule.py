@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from statistics import median
 from typing import Any, ClassVar
 
@@ -189,7 +190,13 @@ class JobRule(Rule):
 
 def gpu_subject(gpu: GpuFrame) -> Subject:
     """The subject that stands for a GPU."""
-    return Subject(kind="gpu", id=str(gpu.index), rank=gpu.rank, gpu=gpu.index, job=gpu.job_id)
+    return _gpu_subject(gpu.index, gpu.rank, gpu.job_id)
+
+
+@lru_cache(maxsize=256)
+def _gpu_subject(index: int, rank: int | None, job: str | None) -> Subject:
+    # Asked for by every rule in every frame.
+    return Subject(kind="gpu", id=str(index), rank=rank, gpu=index, job=job)
 
 
 def process_subject(process: ProcessFrame) -> Subject:

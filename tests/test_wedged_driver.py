@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+
 from nvml.simulated import SimulatedNvml
 from terminal import Tmux
 from wedge import NoWedgeError, wedged_folder

@@ -46,6 +46,14 @@ class Ended(Message):
         self.reason = reason
 
 
+class Told(Message):
+    """Something to say."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
+
+
 class GputopApp(App[int]):
     """The screens over one watch. ``return_code`` is the exit code.
 
@@ -135,6 +143,18 @@ class GputopApp(App[int]):
         """Show a sentence for a moment."""
         if isinstance(self.screen, PictureScreen):
             self.screen.bottom.tell(sentence)
+
+    def ask(self, question: str, on_key: Callable[[str], None]) -> None:
+        """Ask a question that one key answers."""
+        if isinstance(self.screen, PictureScreen):
+            self.screen.bottom.ask(question, on_key)
+
+    def tell_from_thread(self, sentence: str) -> None:
+        """As `tell`, from any thread."""
+        self.post_message(Told(sentence))
+
+    def on_told(self, message: Told) -> None:
+        self.tell(message.sentence)
 
     def open(self, target: Target) -> None:
         """Go into something selected."""

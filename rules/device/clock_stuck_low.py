@@ -39,21 +39,23 @@ class ClockStuckLow(GpuRule):
     next_step = "Undo clock locks on this GPU (nvidia-smi -rac, -rgc); if none is set, reset it."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
+        subject = gpu_subject(gpu)
         busy = (gpu.utilization_ratio or 0.0) >= self.limit["busy_ratio"]
+        slowed = not _HARMLESS.issuperset(gpu.throttle_reasons or ())
+        most = self.limit["clock_loss_ratio"]
+        loss = clock_loss(gpu, gpu.sm_clock_max_hertz)
+        if not busy or slowed or (loss is not None and loss <= most):
+            return Verdict(subject=subject, holds=False)
         peers = peer_clock(gpu, scene.frame)
         allowed = _allowed(gpu)
         # Equal clocks on all of them are the choice of whoever runs the node.
         loss = clock_loss(gpu, allowed if peers is None else peers)
-        slowed = not _HARMLESS.issuperset(gpu.throttle_reasons or ())
-        if not busy or slowed or loss is None or loss <= self.limit["clock_loss_ratio"]:
-            unknown = busy and not slowed and loss is None
-            return Verdict(
-                subject=gpu_subject(gpu),
-                holds=None if unknown else False,
-                unknown_because="no clock to compare with" if unknown else "",
-            )
+        if loss is None:
+            return Verdict(subject=subject, holds=None, unknown_because="no clock to compare with")
+        if loss <= most:
+            return Verdict(subject=subject, holds=False)
         return Verdict(
-            subject=gpu_subject(gpu),
+            subject=subject,
             holds=True,
             confidence=0.8 if peers is None else 0.9,
             evidence=(

@@ -15,6 +15,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+
 from nvml.simulated import SimulatedNvml
 from terminal import Pty, wait_until
 

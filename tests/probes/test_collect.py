@@ -9,10 +9,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
 from typing import IO
 
 import psutil
 import pytest
+
 from gputop.probes.command import (
     Command,
     Dump,
@@ -24,6 +27,7 @@ from gputop.probes.command import (
 from gputop.probes.sample import Hello, Reply, Sample
 from gputop.probes.target import start_time_of
 from gputop.probes.wire import Message, Splitter, decode, encode
+
 from nvml.simulated import SimulatedNvml
 from terminal import wait_until
 
@@ -55,12 +59,12 @@ class Running:
         return message
 
     def settled(self) -> Sample:
-        """A sample with GPUs and processes in it."""
+        """A sample with all GPUs in it."""
         for _ in range(50):
             sample = self.sample()
-            if sample.gpus and all(gpu.uuid for gpu in sample.gpus):
+            if len(sample.gpus) == 8 and all(gpu.uuid for gpu in sample.gpus):
                 return sample
-        raise AssertionError("no GPUs within 50 samples")
+        raise AssertionError("not all GPUs within 50 samples")
 
     def ask(self, command: Command) -> Reply:
         self.stdin.write(encode(command))
@@ -180,8 +184,7 @@ def test_a_call_that_hangs_makes_one_gpu_old_and_no_other(node: SimulatedNvml) -
     assert ages[3] > 2.0
     assert max(age for index, age in ages.items() if index != 3) < 1.0
     gaps = [
-        later.monotonic_seconds - earlier.monotonic_seconds
-        for earlier, later in zip(samples, samples[1:], strict=False)
+        later.monotonic_seconds - earlier.monotonic_seconds for earlier, later in pairwise(samples)
     ]
     assert max(gaps) < 1.0
 
@@ -219,7 +222,7 @@ def test_the_environment_is_shown_when_asked_for(node: SimulatedNvml) -> None:
     target = subprocess.Popen(["sleep", "60"], env={"COLOUR": "blue", "ODD": "\udcff"})
     began = start_time_of(target.pid)
     assert began is not None
-    wait_until(lambda: b"COLOUR" in open(f"/proc/{target.pid}/environ", "rb").read(), 5, "the exec")
+    wait_until(lambda: b"COLOUR" in Path(f"/proc/{target.pid}/environ").read_bytes(), 5, "the exec")
     with running(node) as collector:
         reply = collector.ask(
             ShowEnvironment(command_id=7, pid=target.pid, start_time_seconds=began)

@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gputop.probes.derive import derive
 from gputop.probes.derive_gpu import PCIE_LANE_BYTES_PER_SECOND
 from gputop.probes.frame import Frame
@@ -23,8 +26,6 @@ from gputop.probes.sample import (
     Sample,
     SourceStatus,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 UNIX = 1_800_000_000.0
 

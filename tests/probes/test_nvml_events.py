@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from nvml.simulated import SimulatedNvml
 from nvml_watch import Outcome, Watch
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from nvml.simulated import SimulatedNvml
 from nvml_watch import Watch
 

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nvml.simulated import SimulatedNvml
-from nvml_watch import Watch
 
 from gputop.probes.nvml_processes import Processes
+
+from nvml.simulated import SimulatedNvml
+from nvml_watch import Watch
 
 GIB = 1024**3
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from nvml.simulated import SimulatedNvml
-from nvml_watch import Tick, Watch
 
 from gputop.probes.sample import GpuReading
+
+from nvml.simulated import SimulatedNvml
+from nvml_watch import Tick, Watch
 
 GIB = 1024**3
 PROFILES = ("h100x8", "a100-pcie", "l4", "gb10", "h100-mig", "two-islands")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from nvml.simulated import SimulatedNvml
-from nvml_watch import Watch
 
 from gputop.probes.sample import GpuReading
+
+from nvml.simulated import SimulatedNvml
+from nvml_watch import Watch
 
 MOST_CALLS_PER_SECOND = 150
 

@@ -121,12 +121,12 @@ def test_secrets_stay_here(tree: ProcTree) -> None:
     assert reading.environment == {}
 
 
-def test_zombie_keeps_what_was_known(tree: ProcTree) -> None:
+def test_zombie_keeps_what_was_known(tree: ProcTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proc, "_PATIENCE_SECONDS", 0.0)  # all is read anew each time
     tree.process(80, environment=RANK)
     read = Reader(tree, 80)
     read()
     tree.process(80, state="Z", command=[])
-    read.source._entries[80]._due = 0.0  # pyright: ignore[reportPrivateUsage]
     reading = read()[80]
     assert reading.state == "Z"
     assert reading.command == ("python", "train.py")

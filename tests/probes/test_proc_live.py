@@ -147,7 +147,7 @@ def as_nobody(pid: int | None) -> dict[str, object]:
         os._exit(0)
     os.close(written)
     os.waitpid(child, 0)
-    with open(readable, "rb") as answer:
+    with os.fdopen(readable, "rb") as answer:
         return msgspec.json.decode(answer.read(), type=dict[str, object])
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from gputop.probes import wire
 from gputop.probes.command import Attach, SetInterval, Stop
 from gputop.probes.sample import SCHEMA_VERSION, GpuReading, Hello, Reply, Sample
-from hypothesis import given
-from hypothesis import strategies as st
 
 SAMPLE = Sample(
     time_seconds=1.5,

@@ -298,6 +298,23 @@ def test_causes_never_go_in_circles_and_nothing_is_lost(
 # --- history ---
 
 
+def test_history_is_bounded_and_forgets_whom_it_has_not_seen() -> None:
+    history = History(seconds=50)
+    for second in range(300):
+        gpus = (
+            GpuFrame(index=0, monotonic_seconds=second, power_watts=float(second)),
+            GpuFrame(index=1, monotonic_seconds=second, power_watts=7.0),
+        )
+        seen = gpus if second < 100 else gpus[:1]
+        history.add(msgspec.structs.replace(frame(second), gpus=seen))
+        history.add(msgspec.structs.replace(frame(second - 1), gpus=gpus))
+    assert 50 <= len(history) < 50 + 65
+    assert history.seconds() == len(history) - 1
+    assert history.gpu(0, "power_watts").last(2) == [298.0, 299.0]
+    assert history.gpu(0, "power_watts").mean(10) == 294.0
+    assert history.gpu(1, "power_watts").last(2) == []
+
+
 def test_history_tells_missing_from_zero_and_how_much_it_covers() -> None:
     history = History()
     for second, ratio in enumerate((0.5, None, 0.0, None)):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from gputop.probes.sample import SourceStatus
+
 from rules_scenes import (
     BEGAN,
     SPINNING,
@@ -16,8 +19,6 @@ from rules_scenes import (
     rank_pid,
     xid,
 )
-
-from gputop.probes.sample import SourceStatus
 
 
 def errors(second: float, **more: Any) -> Changes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from rules_scenes import BEGAN, GIB, Changes, Script, always, evidence, play, process, rank_pid
 
 from gputop.probes.sample import GpuProcessReading
+
+from rules_scenes import BEGAN, GIB, Changes, Script, always, evidence, play, process, rank_pid
 
 ROOM = 80 * GIB - GIB // 2
 

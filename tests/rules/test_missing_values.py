@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
 
 from gputop.probes.sample import CgroupReading, GpuReading, HostReading, ProcessReading
+
+from rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
 
 
 def optional(kind: type[msgspec.Struct]) -> list[str]:
@@ -69,13 +70,13 @@ def missing_one_by_one() -> list[Any]:
 
 @pytest.mark.parametrize("missing", missing_one_by_one())
 def test_a_missing_value_is_no_finding(missing: dict[str, Any]) -> None:
-    assert play(without(**missing), 80, interval=20.0).ever() == set()
+    assert play(without(**missing), 60, interval=20.0).ever() == set()
 
 
 @pytest.mark.parametrize("ill", [False, True])
 def test_all_values_missing_is_no_finding(ill: bool) -> None:
     script = without(GPU_FIELDS, HOST_FIELDS, PROCESS_FIELDS, GROUP_FIELDS, ill)
-    assert play(script, 80, interval=20.0).ever() == set()
+    assert play(script, 60, interval=20.0).ever() == set()
 
 
 @pytest.mark.parametrize("name", GPU_FIELDS)

@@ -28,7 +28,7 @@ class MainScreen(PictureScreen):
     def targets(self, view: View) -> Sequence[Target]:
         return [
             *[gpu_target(gpu.index) for gpu in view.frame.gpus],
-            *[finding_target(cause.finding) for cause in causes(view.findings("active"))],
+            *[finding_target(cause.first) for cause in causes(view.findings("active"))],
             *[process_target(process) for process in processes_of(view)],
         ]
 

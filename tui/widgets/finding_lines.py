@@ -141,3 +141,14 @@ def _nothing(view: View, width: int) -> Line:
     if pending:
         line.add(f" {DOT} {pending} under watch: press 6", "dim")
     return line.line()
+
+
+def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:
+    """Those among the findings that this one explains."""
+    own = (finding.id, finding.subject.key)
+    return [
+        other
+        for other in findings
+        if other.explained_by is not None
+        and (other.explained_by.id, other.explained_by.subject.key) == own
+    ]

@@ -39,12 +39,24 @@ def important(processes: Sequence[ProcessFrame]) -> list[ProcessFrame]:
 
 def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: int) -> Block:
     """The titles, and as many processes as fit in ``rows`` lines with them."""
-    layout = _layout(width)
     room = max(0, rows - 1)
     first = window(len(rows_of), room, _selected(view, rows_of))
-    shown = rows_of[first : first + room]
-    lines = [layout.header(), *[_line(view, row, layout) for row in shown]]
-    return Block(lines, [None, *[process_target(row.process) for row in shown]])
+    block = Block.of([table_header(width)])
+    for row in rows_of[first : first + room]:
+        block = block + row_block(view, row, width)
+    return block
+
+
+def table_header(width: int) -> Line:
+    """The titles."""
+    return _layout(width).header()
+
+
+def row_block(view: View, row: ProcessRow, width: int) -> Block:
+    """One process."""
+    target = process_target(row.process)
+    margin = (SELECTED, "key") if view.selected == target else (" ", "text")
+    return Block([_layout(width).line(row, margin)], [target])
 
 
 def command_of(process: ProcessFrame) -> str:
@@ -62,11 +74,6 @@ def role_of(process: ProcessFrame) -> str:
     if process.role == "worker":
         return "worker" if process.rank is None else f"r{process.rank} worker"
     return "launcher" if process.role == "launcher" else ""
-
-
-def _line(view: View, row: ProcessRow, layout: Layout[ProcessRow]) -> Line:
-    chosen = view.selected == process_target(row.process)
-    return layout.line(row, (SELECTED, "key") if chosen else (" ", "text"))
 
 
 def _selected(view: View, rows_of: Sequence[ProcessRow]) -> int | None:

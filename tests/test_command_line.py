@@ -1,0 +1,263 @@
+"""What people type, right and wrong: one clear line, the right exit code, never a traceback."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gputop import __version__
+from gputop.rules.catalogue import RULES
+
+from nvml.simulated import SimulatedNvml
+from terminal import Pty
+
+GPUTOP = [sys.executable, "-P", "-m", "gputop"]
+
+
+def run(
+    *words: str, env: Mapping[str, str] | None = None, timeout: float = 60
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*GPUTOP, *words],
+        env=None if env is None else dict(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=timeout,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line on standard error."""
+    assert done.stdout == ""
+    assert done.stderr.startswith("gputop: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def node() -> Iterator[SimulatedNvml]:
+    with SimulatedNvml("h100x8") as simulated:
+        yield simulated
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"gputop {__version__}\n"
+
+
+def test_help_names_every_command() -> None:
+    shown = run("--help").stdout
+    for command in ("attach", "demo", "rules", "collect"):
+        assert command in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--onse"], "did you mean '--once'"),
+        (["dmeo"], "did you mean 'demo'"),
+        (["demo", "gpu-losst", "--once"], "gpu-lost"),
+        (["--format", "yaml", "--once"], "yaml"),
+        (["--interval", "0.01"], "0.2"),
+        (["--interval", "nan"], "nan"),
+        (["--interval", "fast"], "fast"),
+        (["attach", "me"], "process id"),
+        (["attach"], "PID"),
+        (["99999999999999999999"], "process id"),
+        (["rules", "HTS107"], "did you mean HST107"),
+        (["--rules", "/nowhere/rules.toml", "--once"], "/nowhere/rules.toml"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_64(words: list[str], said: str) -> None:
+    done = run(*words)
+    assert said in complaint(done)
+    assert done.returncode == 64
+
+
+@pytest.mark.parametrize("words", [[], ["--once"], ["--once", "--format", "json"]])
+def test_no_driver_is_one_line_that_names_the_demo(words: list[str]) -> None:
+    with SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node:
+        done = run(*words, env=node.env())
+    assert "gputop demo" in complaint(done)
+    assert done.returncode == 2
+
+
+def test_no_driver_on_a_terminal_says_so_and_opens_no_screen() -> None:
+    with (
+        SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node,
+        closing(Pty(GPUTOP, columns=80, lines=24, env=node.env())) as program,
+    ):
+        assert program.process.wait(30) == 2
+        program.wait_for("gputop demo", 5)
+        assert b"\x1b[?1049h" not in program.output
+
+
+def test_no_library_at_all() -> None:
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")
+        pytest.skip("this machine has a driver")
+    except OSError:
+        pass
+    done = run("--once")
+    assert "libnvidia-ml.so.1" in complaint(done)
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("words", [["4194304"], ["--once", "4194304"], ["attach", "4194304"]])
+def test_a_pid_that_is_not_there(words: list[str]) -> None:
+    done = run(*words)  # above the kernel's largest pid
+    assert "no process 4194304" in complaint(done)
+    assert done.returncode == 2
+
+
+def test_a_pid_without_a_driver_runs_on_the_other_sources() -> None:
+    with SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node:
+        done = run(str(os.getpid()), "--once", "--format", "json", env=node.env())
+    assert done.returncode == 0
+    frame = json.loads(done.stdout)
+    assert os.getpid() in [process["pid"] for process in frame["processes"]]
+    nvml = next(source for source in frame["sources"] if source["name"] == "nvml")
+    assert nvml["status"] != "ok"
+    assert nvml["reason"]
+
+
+def test_a_pipe_gets_one_frame_as_text(node: SimulatedNvml) -> None:
+    done = run(env=node.env())
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert done.stdout.count("━") > 0
+    assert re.search(r"^ +7 ", done.stdout, re.MULTILINE)
+
+
+def test_once_on_a_real_driver_api(node: SimulatedNvml) -> None:
+    node.set({"gpu.2.power": 321, "gpu.2.pcie.rx": 3e9, "gpu.2.pcie.tx": 1e9})
+    done = run("--once", "--format", "json", env=node.env())
+    assert done.returncode == 0
+    frame = json.loads(done.stdout)
+    assert frame["schema_version"] == 1
+    gpu = frame["gpus"][2]
+    assert gpu["power_watts"] == pytest.approx(321)
+    assert gpu["pcie_rx_bytes_per_second"] == pytest.approx(3e9, rel=0.05)
+    assert gpu["pcie_tx_bytes_per_second"] == pytest.approx(1e9, rel=0.05)
+    assert 0 <= gpu["utilization_ratio"] <= 1
+    assert len(frame["gpus"]) == 8
+
+
+BOOKKEEPING = {"rank", "job_id", "nvlink_monotonic_seconds", "ecc_uncorrected_at_start"}
+"""Fields that are ``None`` for a reason that goes without saying."""
+
+
+@pytest.mark.parametrize("old_driver", [False, True])
+@pytest.mark.parametrize("profile", ["h100x8", "a100-pcie", "gb10", "h100-mig"])
+def test_whatever_is_missing_has_a_reason(profile: str, old_driver: bool) -> None:
+    with SimulatedNvml(profile, old_driver=old_driver) as node:
+        frame = json.loads(run("--once", "--format", "json", env=node.env()).stdout)
+    for part in (*frame["gpus"], frame["host"], *frame["processes"]):
+        silent = {name for name, value in part.items() if value is None}
+        assert silent - set(part["missing"]) - BOOKKEEPING == set()
+        assert all(part["missing"].values())
+
+
+PUBLIC = {
+    "": "schema_version time_seconds node driver_version gpus processes jobs links host sources "
+    "findings",
+    "gpus": "index uuid name utilization_ratio sm_active_ratio tensor_active_ratio "
+    "dram_active_ratio memory_used_bytes memory_total_bytes memory_reserved_bytes power_watts "
+    "power_limit_watts temperature_celsius sm_clock_hertz throttle_reasons "
+    "pcie_rx_bytes_per_second pcie_tx_bytes_per_second pcie_generation pcie_width "
+    "nvlink_rx_bytes_per_second nvlink_tx_bytes_per_second status age_seconds missing",
+    "sources": "name status reason age_seconds duration_seconds",
+    "findings": "id name severity subject since_seconds confidence evidence explains next_step",
+    "jobs": "id ranks",
+}
+
+
+def test_the_public_names_are_there() -> None:
+    frame = json.loads(run("demo", "gpu-lost", "--once", "--format", "json").stdout)
+    assert set(PUBLIC[""].split()) <= set(frame)
+    for part, names in PUBLIC.items():
+        if part:
+            assert frame[part], part
+            assert set(names.split()) <= set(frame[part][0]), part
+    rank = frame["jobs"][0]["ranks"][0]
+    assert {"rank", "pid", "gpu_uuid", "phase", "phase_age_seconds", "phase_source"} <= set(rank)
+    lost = frame["gpus"][3]
+    assert (lost["index"], lost["status"], lost["utilization_ratio"]) == (3, "lost", None)
+    evidence = frame["findings"][0]["evidence"][0]
+    assert {"signal", "value", "threshold", "unit", "origin"} <= set(evidence)
+
+
+def test_demo_lists_its_scenarios() -> None:
+    listed = run("demo", "--list").stdout.splitlines()
+    assert {"healthy", "input-bound", "gpu-lost", "driver-wedged", "thermal-throttle"} <= {
+        line.split()[0] for line in listed
+    }
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_options_may_stand_before_or_after_the_command(where: str) -> None:
+    options = ["--once", "--format", "json"]
+    words = [*options, "demo", "healthy"] if where == "before" else ["demo", "healthy", *options]
+    assert json.loads(run(*words).stdout)["node"] == "node17"
+
+
+def test_without_utf8_the_text_is_ascii() -> None:
+    env = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = run("demo", "gpu-lost", "--once", env=env)
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "GPU lost" in done.stdout
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    with subprocess.Popen(
+        [*GPUTOP, "demo", "--once"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as program:
+        assert program.stdout and program.stderr
+        program.stdout.close()
+        errors = program.stderr.read()
+        assert program.wait(30) == 0
+    assert errors == b""
+
+
+def test_rules_lists_all_and_shows_one() -> None:
+    listed = run("rules").stdout
+    for rule in RULES:
+        assert f"{rule.id}  " in listed
+    page = run("rules", "hw201").stdout
+    for word in ("Meaning", "Impact", "Diagnosis", "Mitigation", "temperature_celsius"):
+        assert word in page
+
+
+def test_collect_refuses_a_terminal(node: SimulatedNvml) -> None:
+    with closing(Pty([*GPUTOP, "collect"], columns=80, lines=24, env=node.env())) as program:
+        assert program.process.wait(30) == 64
+
+
+def test_settings_change_what_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text("[HW201]\ntemperature_celsius = 50\n")
+    done = run("--rules", str(file), "demo", "thermal-throttle", "--once", "--format", "json")
+    assert done.returncode == 0
+    assert "HW201" in {finding["id"] for finding in json.loads(done.stdout)["findings"]}
+
+
+def test_a_broken_settings_file_names_the_nearest_key(tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text("[HW201]\ntemperature_celsus = 85\n")
+    done = run("--rules", str(file), "demo", "--once")
+    assert "temperature_celsius" in complaint(done)
+    assert done.returncode == 64

@@ -1,0 +1,94 @@
+"""What is installed: one name, every module, and nothing loaded that is not needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_the_list_of_packages_is_the_tree() -> None:
+    folders = {
+        "gputop",
+        *(
+            ".".join(("gputop", *init.parent.relative_to(ROOT).parts))
+            for top in ("probes", "rules", "tui")
+            for init in (ROOT / top).rglob("__init__.py")
+        ),
+    }
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == folders
+
+
+def test_every_folder_with_code_is_a_package() -> None:
+    for top in ("probes", "rules", "tui"):
+        for module in (ROOT / top).rglob("*.py"):
+            assert (module.parent / "__init__.py").exists(), module
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_exactly_one_name(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"gputop"}
+    assert "gputop/py.typed" in names
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def loaded_by(statement: str) -> set[str]:
+    script = f"{statement}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script], check=True, capture_output=True, text=True
+    )
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize(
+    ("statement", "never"),
+    [
+        ("import gputop", {"textual", "rich", "pynvml", "psutil", "msgspec", "torch"}),
+        ("import gputop.probes.collect", {"textual", "rich", "pynvml", "torch", "asyncio"}),
+        ("import gputop.tui.live, gputop.rules.catalogue", {"textual", "pynvml", "torch"}),
+        ("import gputop.tui.once", {"textual", "pynvml", "torch"}),
+        ("import gputop.tui.app", {"pynvml", "psutil", "torch"}),
+    ],
+)
+def test_what_a_part_does_not_load(statement: str, never: set[str]) -> None:
+    assert loaded_by(statement) & never == set()
+
+
+def test_the_collector_does_not_load_the_simulator() -> None:
+    script = "import gputop.probes.collect, sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script], check=True, capture_output=True, text=True
+    )
+    assert "gputop.probes.simulator" not in done.stdout.split()
+
+
+def test_layers_point_down() -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("lint-imports"))],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_typing_links_are_relative_and_whole() -> None:
+    for link in (ROOT / ".typing" / "gputop").iterdir():
+        assert link.is_symlink()
+        assert not link.readlink().is_absolute()
+        assert link.resolve() == ROOT / link.name

@@ -1,0 +1,179 @@
+"""Findings: why, how sure, and what now?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ...rules.finding import Finding
+from .. import format
+from ..glyphs import CLEARED, FOLD, SELECTED
+from ..lines import Line, LineBuilder, blank, heading, left
+from ..markdown import finding_markdown
+from ..view import Block, Target, View, finding_target, window
+from ..widgets.evidence import age_seconds, subject_text
+from ..widgets.finding_lines import causes
+from ..widgets.finding_page import finding_page
+from ..widgets.marks import severity_mark
+from ..widgets.top_line import top_line
+from .picture_screen import PictureScreen
+
+_BESIDE_FROM = 110
+
+
+class FindingScreen(PictureScreen):
+    """All findings as a tree, and the selected one in full."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "copy", "copy as Markdown"),
+        Binding("right,l", "scroll(1)", "scroll the text down", show=False),
+        Binding("left,h", "scroll(-1)", "scroll the text up", show=False),
+    ]
+
+    def __init__(self, selected: Target | None = None) -> None:
+        super().__init__()
+        self.id = "findings"
+        self.selected = selected
+        self._first = 0
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        found = listed(view)
+        if not found:
+            return _nothing(view, width, height)
+        chosen = self._chosen(view, found)
+        if width >= _BESIDE_FROM:
+            return self._beside(view, found, chosen, width, height)
+        return self._below(view, found, chosen, width, height)
+
+    def targets(self, view: View) -> Sequence[Target]:
+        return [finding_target(finding) for finding, _ in listed(view)]
+
+    def action_move(self, steps: int) -> None:
+        view = self.gputop.view(self.selected)
+        if self.selected is None and view is not None:
+            self.selected = next(iter(self.targets(view)), None)
+        self._first = 0
+        super().action_move(steps)
+
+    def action_scroll(self, steps: int) -> None:
+        self._first = max(0, self._first + 3 * steps)
+        self.redraw()
+
+    def action_copy(self) -> None:
+        view = self.gputop.view(self.selected)
+        if view is None or not (found := listed(view)):
+            return
+        finding = self._chosen(view, found)
+        text = finding_markdown(finding, view.frame, view.judgement.findings)
+        self.app.copy_to_clipboard(text)
+        self.gputop.tell(f"{finding.id} copied as Markdown, if the terminal allows it (OSC 52)")
+
+    def _chosen(self, view: View, found: Sequence[tuple[Finding, int]]) -> Finding:
+        return next(
+            (finding for finding, _ in found if finding_target(finding) == view.selected),
+            found[0][0],
+        )
+
+    def _beside(
+        self,
+        view: View,
+        found: Sequence[tuple[Finding, int]],
+        chosen: Finding,
+        width: int,
+        height: int,
+    ) -> Block:
+        room = height - 2
+        list_width = min(72, width * 2 // 5)
+        block = _list(view, found, chosen, list_width, room)
+        page = self._page(view, chosen, width - list_width - 3, room)
+        lines = [
+            LineBuilder(width).extend(line).add(" ", "text").gap(2).extend(part).line()
+            for line, part in zip(block.lines, page, strict=True)
+        ]
+        head = [top_line(view, width), heading("Findings", width, _count(view))]
+        return Block.of(head) + Block(lines, block.targets)
+
+    def _below(
+        self,
+        view: View,
+        found: Sequence[tuple[Finding, int]],
+        chosen: Finding,
+        width: int,
+        height: int,
+    ) -> Block:
+        rows = min(len(found), max(3, (height - 3) * 2 // 5))
+        head = Block.of([top_line(view, width), heading("Findings", width, _count(view))])
+        block = head + _list(view, found, chosen, width, rows)
+        page = self._page(view, chosen, width - 2, height - 3 - rows)
+        lines = [LineBuilder(width).gap().extend(line).line() for line in page]
+        return block + Block.of([heading(chosen.id, width), *lines])
+
+    def _page(self, view: View, chosen: Finding, width: int, rows: int) -> list[Line]:
+        page = finding_page(chosen, view.judgement.findings, view.frame, width)
+        self._first = max(0, min(self._first, len(page) - rows))
+        page = page[self._first : self._first + rows]
+        return page + [blank(width)] * (rows - len(page))
+
+
+def listed(view: View) -> list[tuple[Finding, int]]:
+    """Active ones as a tree with their depth, then those under watch, then the cleared ones."""
+    found: list[tuple[Finding, int]] = []
+    for cause in causes(view.findings("active")):
+        found += [(finding, 0) for finding in cause.findings]
+        found += [(finding, 1) for finding in cause.symptoms]
+    found += [(finding, 0) for finding in view.findings("pending")]
+    return found + [(finding, 0) for finding in view.findings("cleared")]
+
+
+def _count(view: View) -> str:
+    counts = [f"{len(view.findings(state))} {word}" for state, word in _STATES]
+    return ", ".join(counts) + (f", matching {view.filter!r}" if view.filter else "")
+
+
+_STATES = (("active", "active"), ("pending", "under watch"), ("cleared", "cleared"))
+
+
+def _list(
+    view: View, found: Sequence[tuple[Finding, int]], chosen: Finding, width: int, rows: int
+) -> Block:
+    at = next((at for at, (finding, _) in enumerate(found) if finding is chosen), None)
+    first = window(len(found), rows, at)
+    shown = found[first : first + rows]
+    lines = [_row(view, finding, depth, finding is chosen, width) for finding, depth in shown]
+    lines += [blank(width)] * (rows - len(lines))
+    return Block.of(lines, [finding_target(finding) for finding, _ in shown])
+
+
+def _row(view: View, finding: Finding, depth: int, chosen: bool, width: int) -> Line:
+    mark, role = severity_mark(finding.severity)
+    age = age_seconds(finding, view.frame.time_seconds)
+    name_role = role if depth == 0 else "text"
+    if finding.state == "cleared":
+        mark, role, name_role = CLEARED, "good", "dim"
+        age = view.frame.time_seconds - (finding.cleared_seconds or view.frame.time_seconds)
+    elif finding.state == "pending":
+        role = name_role = "dim"
+    line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
+    line.add(f"  {FOLD} " if depth else "", "rule").add(f"{mark} ", role)
+    line.add(f"{finding.id:<6} ", "dim").add(finding.name, name_role)
+    ending = _ending(finding, age)
+    subject = f" {subject_text(finding.subject)}"
+    line.add(left(subject, max(0, line.room - len(ending) - 1)), "strong").gap()
+    return line.add(ending, "dim").line()
+
+
+def _ending(finding: Finding, age: float) -> str:
+    words = {"active": "", "pending": "seen ", "cleared": "gone "}[finding.state]
+    return f"{words}{format.duration(age)}"
+
+
+def _nothing(view: View, width: int, height: int) -> Block:
+    said = f"no finding matches {view.filter!r}" if view.filter else f"{CLEARED} nothing found"
+    lines = [
+        top_line(view, width),
+        heading("Findings", width),
+        LineBuilder(width).gap(2).add(said, "dim" if view.filter else "good").line(),
+    ]
+    return Block.of(lines + [blank(width)] * (height - 3))

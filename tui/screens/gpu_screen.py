@@ -1,0 +1,83 @@
+"""One GPU: what has this chip been doing?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ...probes.frame import GpuFrame
+from ..lines import Line, LineBuilder, blank, heading
+from ..view import Block, View
+from ..widgets.curves import curve_lines, span_text
+from ..widgets.facts import fact_lines, title_spans
+from ..widgets.top_line import top_line
+from .picture_screen import PictureScreen
+
+_BESIDE_FROM = 126
+_FACTS_WIDTH = 58
+
+
+class GpuScreen(PictureScreen):
+    """Histories, identity, limits, health and processes of one GPU."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "other(-1)", "previous GPU", key_display="h"),
+        Binding("right,l", "other(1)", "next GPU", key_display="l"),
+    ]
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.id = "gpu"
+        self.index = index
+        self._first = 0
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        gpu = view.frame.gpu(self.index)
+        lines = [top_line(view, width)]
+        if gpu is None:
+            lines.append(LineBuilder(width).add(f"  there is no GPU {self.index}", "dim").line())
+            return Block.of(lines + [blank(width)] * (height - 2))
+        lines.append(LineBuilder(width).extend(title_spans(gpu)).line())
+        lines.append(heading("History", width, span_text(view.history)))
+        room = height - len(lines)
+        body = _body(view, gpu, width, room)
+        self._first = max(0, min(self._first, len(body) - room))
+        shown = body[self._first : self._first + room]
+        return Block.of([*lines, *shown, *[blank(width)] * (room - len(shown))])
+
+    def action_move(self, steps: int) -> None:
+        self._first = max(0, self._first + steps)
+        self.redraw()
+
+    def action_other(self, step: int) -> None:
+        view = self.gputop.view(None)
+        known = [gpu.index for gpu in view.frame.gpus] if view else []
+        if self.index in known:
+            self.index = known[(known.index(self.index) + step) % len(known)]
+            self._first = 0
+            self.redraw()
+
+
+def _body(view: View, gpu: GpuFrame, width: int, height: int) -> list[Line]:
+    if width < _BESIDE_FROM:
+        curves = curve_lines(gpu, view.history, width - 2, height)
+        lines = [LineBuilder(width).gap().extend(line).line() for line in curves]
+        facts = fact_lines(gpu, view.frame, width - 2)
+        return lines + [LineBuilder(width).gap().extend(line).line() for line in facts]
+    chart_width = width - _FACTS_WIDTH - 4
+    curves = curve_lines(gpu, view.history, chart_width, height)
+    facts = fact_lines(gpu, view.frame, _FACTS_WIDTH)
+    return [
+        _side_by_side(_line(curves, at), _line(facts, at), chart_width, width)
+        for at in range(max(len(curves), len(facts)))
+    ]
+
+
+def _line(lines: list[Line], at: int) -> Line:
+    return lines[at] if at < len(lines) else ()
+
+
+def _side_by_side(curve: Line, fact: Line, chart_width: int, width: int) -> Line:
+    line = LineBuilder(width).gap().extend(curve)
+    return line.until(chart_width + 3).extend(fact).line()

@@ -1,0 +1,114 @@
+"""Processes: who is it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...probes.frame import ProcessFrame
+from .. import format
+from ..glyphs import DASH, DOT
+from ..lines import Line, LineBuilder, blank, heading, plain
+from ..view import Block, Target, View, process_target, window
+from ..widgets.evidence import words_of
+from ..widgets.host_line import host_line
+from ..widgets.process_table import ProcessRow, command_of, matching, row_block, table_header
+from ..widgets.process_tree import Entry, tree
+from ..widgets.top_line import top_line
+from .picture_screen import PictureScreen
+
+
+class ProcessScreen(PictureScreen):
+    """All processes as a tree, or sorted; below, everything about the selected one."""
+
+    def __init__(self, selected: Target | None = None) -> None:
+        super().__init__()
+        self.id = "processes"
+        self.selected = selected
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        entries = entries_of(view)
+        process = _selected(view)
+        below = _detail(process, width) if process else []
+        room = height - 4 - len(below)
+        first = window(len(entries), room, _place(entries, view.selected))
+        block = Block.of([top_line(view, width), _title(view, entries, width), table_header(width)])
+        for entry in entries[first : first + room]:
+            block = block + _entry(view, entry, width)
+        block = block + Block.of([blank(width)] * (height - 1 - len(below) - len(block.lines)))
+        return block + Block.of([*below, host_line(view, width)])
+
+    def targets(self, view: View) -> Sequence[Target]:
+        return [
+            process_target(entry.process)
+            for entry in entries_of(view)
+            if isinstance(entry, ProcessRow)
+        ]
+
+
+def entries_of(view: View) -> list[Entry]:
+    """A tree in the order of GPUs; else a plain list."""
+    found = matching(view)
+    if view.sort == "gpu":
+        return tree(view.frame, found)
+    return [ProcessRow(process) for process in found]
+
+
+def _title(view: View, entries: Sequence[Entry], width: int) -> Line:
+    count = sum(isinstance(entry, ProcessRow) for entry in entries)
+    note = f"{count} {DOT} by {view.sort}"
+    if view.filter:
+        note += f" {DOT} matching {view.filter!r}"
+    return heading("Processes", width, note)
+
+
+def _entry(view: View, entry: Entry, width: int) -> Block:
+    if isinstance(entry, str):
+        return Block.of([LineBuilder(width).gap().add(entry, "title").line()])
+    return row_block(view, entry, width)
+
+
+def _place(entries: Sequence[Entry], selected: Target | None) -> int | None:
+    return next(
+        (
+            at
+            for at, entry in enumerate(entries)
+            if isinstance(entry, ProcessRow) and process_target(entry.process) == selected
+        ),
+        None,
+    )
+
+
+def _selected(view: View) -> ProcessFrame | None:
+    return next(
+        (process for process in view.frame.processes if process_target(process) == view.selected),
+        None,
+    )
+
+
+def _detail(process: ProcessFrame, width: int) -> list[Line]:
+    """Everything about one process that has no column."""
+    texts = (
+        plain(" ".join(process.command or ())) or command_of(process),
+        f" {DOT} ".join(_activity(process)),
+        f"cgroup {plain(process.cgroup or DASH)}",
+    )
+    lines = [heading(f"pid {process.pid}", width)]
+    lines += [LineBuilder(width).gap(2).add(text).line() for text in texts]
+    missing = ", ".join(f"{words_of(name)}: {why}" for name, why in process.missing.items())
+    if missing:
+        lines.append(LineBuilder(width).gap(2).add(f"missing: {plain(missing)}", "dim").line())
+    return lines
+
+
+def _activity(process: ProcessFrame) -> list[str]:
+    read = format.quantity(process.read_bytes_per_second, "bytes_per_second")
+    write = format.quantity(process.write_bytes_per_second, "bytes_per_second")
+    delay = format.quantity(process.run_delay_ratio, "ratio")
+    switches = format.quantity(process.voluntary_switches_per_second, "per_second")
+    return [
+        f"{DASH if process.threads is None else process.threads} threads",
+        f"may use {DASH if process.allowed_cpus is None else process.allowed_cpus} CPUs",
+        f"ready without a core {delay}",
+        f"reads {read}, writes {write}",
+        f"switches {switches}",
+    ]

@@ -1,0 +1,57 @@
+"""Signalling a process: asked and named first, and never in a simulation."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from ..probes.frame import ProcessFrame
+from ..probes.sample import Reply
+from .view import Target, WatchLike, process_target
+from .widgets.process_table import command_of, role_of
+
+if TYPE_CHECKING:
+    from .app import GputopApp
+
+_SIGNALS = {
+    "t": signal.SIGTERM,
+    "i": signal.SIGINT,
+    "9": signal.SIGKILL,
+}
+
+
+def ask(app: GputopApp, watch: WatchLike, target: Target) -> None:
+    """Ask which signal the selected process is to get, if any."""
+    judgement = app.reader.shown
+    processes = judgement.frame.processes if judgement else ()
+    process = next((each for each in processes if process_target(each) == target), None)
+    if process is None:
+        app.tell("that process is gone")
+    elif watch.simulated:
+        app.tell(f"pid {process.pid} is not real: nothing can be signalled here")
+    elif app.reader.ended is not None:
+        app.tell("the collector has ended: nothing can be signalled any more")
+    else:
+        app.ask(_question(process), lambda key: _answered(app, watch, process, key))
+
+
+def _question(process: ProcessFrame) -> str:
+    role = f" ({role_of(process)})" if role_of(process) else ""
+    keys = "t TERM  i INT  9 KILL  any other key: no"
+    return f"signal pid {process.pid}{role}?  {keys}  {command_of(process)}"
+
+
+def _answered(app: GputopApp, watch: WatchLike, process: ProcessFrame, key: str) -> None:
+    number = _SIGNALS.get(key)
+    if number is None:
+        app.tell("nothing was sent")
+        return
+    name = number.name
+
+    def on_reply(reply: Reply) -> None:
+        """Called from the worker thread."""
+        done = f"{name} was sent to pid {process.pid}"
+        app.tell_from_thread(done if reply.ok else f"{name} was not sent: {reply.message}")
+
+    watch.send_signal(process, number, on_reply)
+    app.tell(f"{name} asked for")

@@ -1,0 +1,117 @@
+"""The recent past of one GPU as charts, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ...probes.frame import GpuFrame
+from ...rules.history import History
+from .. import format
+from ..bars import buckets, chart
+from ..glyphs import DOT
+from ..lines import Line, LineBuilder, blank, right
+
+_GAP = 3
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One signal."""
+
+    title: str
+    signal: str
+    unit: str
+    role: str
+    top: Callable[[GpuFrame], float | None]
+    """The end of the scale; ``None``: the highest value seen."""
+
+
+def _full(_: GpuFrame) -> float:
+    return 1.0
+
+
+def _seen(_: GpuFrame) -> None:
+    return None
+
+
+CURVES: tuple[Curve, ...] = (
+    Curve("utilisation", "utilization_ratio", "ratio", "gauge", _full),
+    Curve("SM active", "sm_active_ratio", "ratio", "gauge", _full),
+    Curve("tensor active", "tensor_active_ratio", "ratio", "gauge", _full),
+    Curve("DRAM active", "dram_active_ratio", "ratio", "gauge", _full),
+    Curve("memory", "memory_used_bytes", "bytes", "memory", lambda gpu: gpu.memory_total_bytes),
+    Curve("power", "power_watts", "watts", "data", lambda gpu: gpu.power_limit_watts),
+    Curve("SM clock", "sm_clock_hertz", "hertz", "memory", lambda gpu: gpu.sm_clock_max_hertz),
+    Curve(
+        "temperature",
+        "temperature_celsius",
+        "celsius",
+        "hot",
+        lambda gpu: gpu.temperature_slowdown_celsius or 100.0,
+    ),
+    Curve("PCIe in", "pcie_rx_bytes_per_second", "bytes_per_second", "h2d", _seen),
+    Curve("PCIe out", "pcie_tx_bytes_per_second", "bytes_per_second", "h2d", _seen),
+    Curve("NVLink in", "nvlink_rx_bytes_per_second", "bytes_per_second", "comm", _seen),
+    Curve("NVLink out", "nvlink_tx_bytes_per_second", "bytes_per_second", "comm", _seen),
+)
+
+
+def curve_lines(gpu: GpuFrame, history: History, width: int, height: int) -> list[Line]:
+    """All charts, two in a row, in about ``height`` lines."""
+    each = (width - _GAP) // 2
+    rows = (len(CURVES) + 1) // 2
+    tall = max(1, min(8, height // rows - 1))
+    spaced = height // rows >= tall + 2
+    lines: list[Line] = []
+    for at in range(0, len(CURVES), 2):
+        pair = [_lines(curve, gpu, history, each, tall) for curve in CURVES[at : at + 2]]
+        lines += [_beside(parts, width) for parts in zip(*pair, strict=True)]
+        if spaced:
+            lines.append(blank(width))
+    return lines
+
+
+def _lines(curve: Curve, gpu: GpuFrame, history: History, width: int, tall: int) -> list[Line]:
+    values = _values(curve, gpu, history, width)
+    present = [value for value in values if value is not None]
+    top = curve.top(gpu) or max(present, default=0.0) or 1.0
+    drawn = chart(values, width, tall, top)
+    return [_title(curve, gpu, present, top, width), *[((row, curve.role),) for row in drawn]]
+
+
+def _values(curve: Curve, gpu: GpuFrame, history: History, width: int) -> list[float | None]:
+    """As much of the past as there is; the scale doubles as it grows."""
+    length = max(1, len(history))
+    size = 1
+    while size * 2 * width < length:
+        size *= 2
+    return buckets(history.gpu(gpu.index, curve.signal).last(2 * width * size), size, length)
+
+
+def _title(
+    curve: Curve, gpu: GpuFrame, present: Sequence[float], top: float, width: int
+) -> Line:
+    line = LineBuilder(width).add(curve.title, "title").gap()
+    value = getattr(gpu, curve.signal)
+    if value is None:
+        return line.add(gpu.missing.get(curve.signal, "not read yet"), "dim").line()
+    line.add(format.quantity(value, curve.unit), "strong")
+    line.add(f" of {format.quantity(top, curve.unit)}", "dim")
+    if present:
+        span = f"{format.quantity(min(present), curve.unit)} to {format.quantity(max(present), curve.unit)}"
+        if line.room > len(span) + 2:
+            line.add(right(span, line.room), "dim")
+    return line.line()
+
+
+def _beside(parts: Sequence[Line], width: int) -> Line:
+    line = LineBuilder(width)
+    for at, part in enumerate(parts):
+        line.gap(_GAP if at else 0).extend(part)
+    return line.line()
+
+
+def span_text(history: History) -> str:
+    """How far back the charts go."""
+    return f"last {format.duration(history.seconds())} {DOT} newest at the right"
