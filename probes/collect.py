@@ -52,7 +52,7 @@ def collect(
         pids: processes to watch from the start, whether or not they are on a GPU.
     """
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: _end())
+        signal.signal(number, _on_signal)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         Path("/proc/self/comm").write_text(COLLECTOR_NAME)
@@ -128,7 +128,8 @@ def _listen(obey: Callable[[Command], None]) -> None:
 def _obey(
     command: Command, *, collector: Collector, interest: Interest, send: Callable[[Message], None]
 ) -> None:
-    ok, message, data = True, "", {}
+    ok, message = True, ""
+    data: dict[str, object] = {}
     match command:
         case Stop():
             _end()
@@ -154,6 +155,10 @@ def _on_target(command: SendSignal | ShowEnvironment) -> dict[str, object]:
         send_signal(command.pid, command.start_time_seconds, command.signal)
         return {}
     return {"environment": environment_of(command.pid, command.start_time_seconds)}
+
+
+def _on_signal(_number: int, _frame: object) -> None:
+    _end()
 
 
 def _end() -> None:

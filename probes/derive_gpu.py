@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -61,8 +61,8 @@ def derive_gpus(
 
 def links_of(gpu: GpuFrame) -> Iterator[LinkFrame]:
     """The roads that lead to a GPU."""
-    kinds = ("pcie", "nvlink") if gpu.nvlinks else ("pcie",)
-    for kind in kinds:
+    kinds: tuple[Literal["pcie", "nvlink"], ...] = ("pcie", "nvlink")
+    for kind in kinds if gpu.nvlinks else kinds[:1]:
         fields = {
             name: f"{kind}_{name}"
             for name in ("rx_bytes_per_second", "tx_bytes_per_second", "limit_bytes_per_second")

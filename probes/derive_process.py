@@ -32,7 +32,7 @@ def derive_processes(
         (process.pid, process.start_time_seconds): process
         for process in (previous.processes if previous else ())
     }
-    placements = _placements(current.gpus)
+    placements = _placements(current.gpus, grouping)
     return tuple(
         _derive_process(
             reading,
@@ -87,9 +87,10 @@ def _on_gpus(placements: Sequence[_Placement]) -> dict[str, Any]:
     }
 
 
-def _placements(gpus: Sequence[GpuReading]) -> dict[int, list[_Placement]]:
+def _placements(gpus: Sequence[GpuReading], grouping: Grouping) -> dict[int, list[_Placement]]:
     placed: dict[int, list[_Placement]] = {}
     for gpu in gpus:
         for on in gpu.processes or ():
-            placed.setdefault(on.pid, []).append((gpu.index, on))
+            pid = grouping.local_pids.get(on.pid, on.pid)
+            placed.setdefault(pid, []).append((gpu.index, on))
     return placed

@@ -38,8 +38,8 @@ class Grouping:
     """By pid, for every process."""
     jobs: tuple[JobFrame, ...]
     """The oldest first."""
-    gpu_indices: Mapping[int, tuple[int, ...]]
-    """By pid: where it computes, with the driver's pids matched across PID namespaces."""
+    local_pids: Mapping[int, int]
+    """The driver's pid → the pid here, where a PID namespace lies between and one process fits."""
 
 
 def group_jobs(processes: Sequence[ProcessReading], gpus: Sequence[GpuReading]) -> Grouping:
@@ -59,11 +59,10 @@ class _Grouper:
         ids = self._ids(parts)
         ranks = [self._enrol(part, job_id) for part, job_id in zip(parts, ids, strict=True)]
         self._enrol_others()
-        places = self._roles.placements
         return Grouping(
             members=self._members,
             jobs=tuple(map(self._job, parts, ids, ranks)),
-            gpu_indices={pid: tuple(sorted(self._roles.gpu_indices(pid))) for pid in places},
+            local_pids=self._roles.local_pids,
         )
 
     def _find_workers(self) -> dict[int, list[int]]:

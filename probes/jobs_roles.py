@@ -25,7 +25,8 @@ class Roles:
 
     def __init__(self, processes: Sequence[ProcessReading], gpus: Sequence[GpuReading]) -> None:
         self.by_pid = {process.pid: process for process in processes}
-        self.placements = _placements(self.by_pid, gpus)
+        self.local_pids = _local_pids(self.by_pid, gpus)
+        self.placements = _placements(self.by_pid, gpus, self.local_pids)
         self._parents = {pid: self._find_parent(process) for pid, process in self.by_pid.items()}
         # Parents before children, whatever order pids and start times have.
         self.order = sorted(self.by_pid, key=lambda pid: (self._depth(pid), pid))
@@ -142,18 +143,23 @@ class Roles:
 
 
 def _placements(
-    by_pid: dict[int, ProcessReading], gpus: Sequence[GpuReading]
+    by_pid: dict[int, ProcessReading], gpus: Sequence[GpuReading], local_pids: dict[int, int]
 ) -> dict[int, list[Placement]]:
-    inner = _by_inner_pid(by_pid)
     placed: dict[int, list[Placement]] = {}
     for gpu in gpus:
         for use in gpu.processes or ():
-            pid = use.pid if use.pid in by_pid else inner.get(use.pid)
-            if pid is None or use.kind == "graphics":
+            process = by_pid.get(local_pids.get(use.pid, use.pid))
+            if process is None or use.kind == "graphics":
                 continue
-            if not (by_pid[pid].name or "").startswith(_MPS_SERVERS):
-                placed.setdefault(pid, []).append((gpu, use))
+            if not (process.name or "").startswith(_MPS_SERVERS):
+                placed.setdefault(process.pid, []).append((gpu, use))
     return placed
+
+
+def _local_pids(by_pid: dict[int, ProcessReading], gpus: Sequence[GpuReading]) -> dict[int, int]:
+    inner = _by_inner_pid(by_pid)
+    drivers = {use.pid for gpu in gpus for use in gpu.processes or ()}
+    return {pid: inner[pid] for pid in drivers if pid not in by_pid and pid in inner}
 
 
 def _by_inner_pid(by_pid: dict[int, ProcessReading]) -> dict[int, int]:

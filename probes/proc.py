@@ -130,20 +130,30 @@ class ProcessSource:
         entry = self._entries.get(pid)
         return entry is not None and entry.facts is not None and entry.facts.kind == "launcher"
 
+    def _may_be_rank(self, pid: int) -> bool:
+        """Below a rank, nearly all have the environment that the rank has."""
+        reading = self._entries[pid].reading
+        return reading is not None and not reading.environment_inherited
+
     def _below(self, roots: list[int]) -> list[int]:
         """The descendants. Those of a launcher are ranks that have not reached a GPU, or their kin."""
         self._due = self._next_turn()
         seen = {*roots, self._own_pid}
+        live = set(roots)
         below: list[int] = []
         level = roots
         while level and len(below) < MOST:
             found: list[int] = []
             for pid in level:
-                for child in self._children(pid, live=level is roots):
-                    if child not in seen:
-                        seen.add(child)
-                        if self._is_below(child, seen):
-                            found.append(child)
+                children = [
+                    child
+                    for child in self._children(pid, live=pid in live) - seen
+                    if self._is_below(child, seen)
+                ]
+                if pid in live:
+                    live.update(child for child in children if self._may_be_rank(child))
+                seen.update(children)
+                found += children
             below += found
             level = found
         if len(below) > MOST and not self._told_of_more:

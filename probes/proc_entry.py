@@ -132,7 +132,7 @@ class Entry:
                 facts,
                 None if io is not None else self._denied.get("io", _UNSEEN),
                 None if schedstat is not None else self._denied.get("schedstat", _UNSEEN),
-                None if status is not None else "read only where there are few processes",
+                None if status is not None else "not read for so many processes",
                 None if channel is not None else self._no_channel(facts, asleep),
             ),
             pid=self.pid,

@@ -128,7 +128,7 @@ class FactsReader:
         if facts.cgroup is None:
             facts.missing["cgroup"] = "this kernel has no control groups"
         if facts.container_id is None:
-            facts.missing["container_id"] = "not in a container, as far as its control group tells"
+            facts.missing["container_id"] = "its control group names no container"
 
     def _add_command(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
         try:

@@ -35,8 +35,8 @@ class _Envelope(msgspec.Struct):
 
 _encoder = msgspec.msgpack.Encoder()
 _decode_envelope = msgspec.msgpack.Decoder(_Envelope).decode
-_decode_message = msgspec.msgpack.Decoder(Message).decode  # type: ignore[type-var]
-_decode_command = msgspec.msgpack.Decoder(Command).decode  # type: ignore[type-var]
+_decode_message = msgspec.msgpack.Decoder(Message).decode
+_decode_command = msgspec.msgpack.Decoder(Command).decode
 
 
 def encode(message: Message | Command) -> bytes:

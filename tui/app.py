@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -91,7 +92,7 @@ class GputopApp(App[int]):
         super().__init__()
         self.ascii_only = ascii_only or not speaks_utf8(os.environ)
         self.animation_level = "none"
-        self.reader = Reader(watch, clock)
+        self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
         self._watch = watch
         self._drawn = 0.0
         self._draw_due = False
@@ -103,10 +104,17 @@ class GputopApp(App[int]):
         return MainScreen()
 
     def on_mount(self) -> None:
-        self._watch.start(
-            lambda judgement: self.post_message(Judged(judgement)),
-            lambda reason: self.post_message(Ended(reason)),
-        )
+        to_come = itertools.count(-self._watch.past_samples)
+
+        def on_judgement(judgement: Judgement) -> None:
+            """Called from the worker thread. The past comes at once: it is not drawn piece by piece."""
+            if next(to_come) >= 0:
+                self.post_message(Judged(judgement))
+
+        def on_end(reason: str) -> None:
+            self.post_message(Ended(reason))
+
+        self._watch.start(on_judgement, on_end)
         self.set_interval(_LOOK_SECONDS, self._look)
 
     def on_judged(self, message: Judged) -> None:
@@ -142,12 +150,12 @@ class GputopApp(App[int]):
     def tell(self, sentence: str) -> None:
         """Show a sentence for a moment."""
         if isinstance(self.screen, PictureScreen):
-            self.screen.bottom.tell(sentence)
+            self.screen.tell(sentence)
 
     def ask(self, question: str, on_key: Callable[[str], None]) -> None:
         """Ask a question that one key answers."""
         if isinstance(self.screen, PictureScreen):
-            self.screen.bottom.ask(question, on_key)
+            self.screen.ask(question, on_key)
 
     def tell_from_thread(self, sentence: str) -> None:
         """As `tell`, from any thread."""
@@ -198,7 +206,7 @@ class GputopApp(App[int]):
 
     def action_filter(self) -> None:
         if isinstance(self.screen, PictureScreen):
-            self.screen.bottom.edit(self.reader.filter, self._filter)
+            self.screen.edit(self.reader.filter, self._filter)
 
     def action_sort(self) -> None:
         self.tell(f"processes sorted by {self.reader.next_sort()}")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NoReturn
 
 from .. import __version__
 from ..probes.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 
 FORMATS = ("text", "json")
 SOURCES = ("nvml", "processes", "cgroups", "host")
+
+
+COMMANDS = ("attach", "demo", "rules", "collect")
 
 
 class UsageError(Exception):
@@ -22,18 +25,15 @@ class UsageError(Exception):
 class _Parser(argparse.ArgumentParser):
     """As argparse, but errors are raised, in one sentence that knows the nearest right word."""
 
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{_suggest(message, self._words())} (gputop --help shows all)")
+    words: ClassVar[set[str]] = set(COMMANDS)
 
-    def _words(self) -> list[str]:
-        words: list[str] = []
-        for action in self._actions:
-            words += action.option_strings
-            if isinstance(action, argparse._SubParsersAction):
-                words += action.choices
-                for parser in action.choices.values():
-                    words += parser._option_string_actions
-        return words
+    def add_argument(self, *names: str, **options: Any) -> argparse.Action:
+        """As argparse does, and remember the option's names."""
+        self.words.update(name for name in names if name.startswith("-"))
+        return super().add_argument(*names, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{_suggest(message, self.words)} (gputop --help shows all)")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -122,9 +122,7 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
     parser.add_argument(
         "--once", action="store_true", default=default(False), help="print one frame and exit"
     )
-    parser.add_argument(
-        "--format", choices=FORMATS, default=default(None), help="of --once (text)"
-    )
+    parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
     parser.add_argument(
         "--ascii",
         action="store_true",
@@ -159,12 +157,12 @@ def _pid(text: str) -> int:
     return int(text)
 
 
-def _suggest(message: str, words: Sequence[str]) -> str:
+def _suggest(message: str, words: Iterable[str]) -> str:
     """The message with the nearest right word for the wrong one in it."""
     found = re.search(r"unrecognized arguments: (\S+)|invalid choice: '([^']*)'", message)
     if not found:
         return message
     wrong = found.group(1) or found.group(2)
-    near = difflib.get_close_matches(wrong.partition("=")[0], words, n=1)
+    near = difflib.get_close_matches(wrong.partition("=")[0], list(words), n=1)
     plain = f"{wrong!r} is not known here"
     return f"{plain}; did you mean {near[0]!r}?" if near else plain

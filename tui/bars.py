@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .glyphs import BAR_FULL, BAR_HALF, BAR_REST, BRAILLE, EIGHTHS
+from .glyphs import BAR_FULL, BAR_HALF, BAR_REST, EIGHTHS
 from .lines import Span
 
-_DOTS = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
-"""Bits of a braille cell, bottom to top, left column first."""
+_SPARKS = EIGHTHS[:7]
+"""Without the full block, so that lines under each other stay apart."""
 
 
 def gauge(ratio: float | None, width: int, role: str) -> tuple[Span, ...]:
@@ -36,7 +36,7 @@ def shares(ratios: Sequence[float], width: int) -> list[int]:
 
 def sparkline(values: Sequence[float | None], width: int, top: float) -> str:
     """One cell a value, the newest at the right; a missing one is a gap."""
-    cells = [_eighth(value, top) for value in values[-width:]] if width > 0 else []
+    cells = [_spark(value, top) for value in values[-width:]] if width > 0 else []
     return "".join(cells).rjust(width)
 
 
@@ -55,23 +55,20 @@ def buckets(values: Sequence[float | None], size: int, phase: int) -> list[float
 
 
 def chart(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
-    """Rows of braille from the highest down, two values a cell, the newest at the right."""
-    columns: list[float | None] = list(values[-2 * width :])
-    columns = [None] * (2 * width - len(columns)) + columns
-    levels = [_level(value, top, 4 * height) for value in columns]
+    """Rows of blocks from the highest down, one cell a value, the newest at the right."""
+    newest = list(values[-width:]) if width > 0 else list[float | None]()
+    levels = [_level(value, top, 8 * height) for value in newest]
     return [
-        "".join(
-            _braille_cell(levels[2 * at], levels[2 * at + 1], 4 * row) for at in range(width)
-        )
+        "".join([_block(level - 8 * row) for level in levels]).rjust(width)
         for row in reversed(range(height))
     ]
 
 
-def _eighth(value: float | None, top: float) -> str:
+def _spark(value: float | None, top: float) -> str:
     if value is None:
         return " "
     share = value / top if top > 0 else 0.0
-    return EIGHTHS[min(7, max(0, int(share * 8)))]
+    return _SPARKS[min(len(_SPARKS) - 1, max(0, int(share * len(_SPARKS))))]
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -80,14 +77,11 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _level(value: float | None, top: float, most: int) -> int:
+    """Eighths of a cell; what is there but nought still shows."""
     if value is None or top <= 0:
         return 0
     return min(most, max(1, round(value / top * most)))
 
 
-def _braille_cell(first: int, second: int, below: int) -> str:
-    bits = 0
-    for level, dots in zip((first, second), _DOTS, strict=True):
-        for at in range(min(4, max(0, level - below))):
-            bits |= dots[at]
-    return chr(BRAILLE + bits)
+def _block(level: int) -> str:
+    return EIGHTHS[min(level, 8) - 1] if level > 0 else " "

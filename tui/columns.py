@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from .glyphs import SELECTED
 from .lines import Line, LineBuilder, Span, left, right
 
 Row = TypeVar("Row")
@@ -47,15 +48,23 @@ class Layout(Generic[Row]):
             line.add((left if column.ragged else right)(column.title, size), "dim")
         return line.line()
 
-    def line(self, row: Row, margin: Span = (" ", "text")) -> Line:
+    def line(self, row: Row) -> Line:
         """One row. Its cells fill their widths exactly, so nothing needs to be measured."""
-        spans: list[Span] = [margin]
+        spans: list[Span] = [(" " * MARGIN, "text")]
         space: Span = (" " * self.gap, "text")
         for column, size in self.columns:
             spans.extend(column.cell(row, size))
             spans.append(space)
         spans[-1] = (" " * (self.width - self.used), "text")
         return tuple([span for span in spans if span[0]])
+
+
+def chosen_line(line: Line, chosen: bool) -> Line:
+    """A row with the mark of the selection in its margin, and on its first cell."""
+    if not chosen or len(line) < 2:
+        return line
+    _, (first, _), *rest = line
+    return ((SELECTED, "key"), (first, "mark"), *rest)
 
 
 def lay_out(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> Layout[Row]:
@@ -72,7 +81,7 @@ def lay_out(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> Layout[
 def _grown(columns: Sequence[Column[Row]], spare: int) -> list[int]:
     """The widths, with what is to spare given out cell by cell."""
     sizes = [column.width for column in columns]
-    growing = [at for at, column in enumerate(columns) if column.most > column.width]
+    growing: list[int] = [at for at in range(len(columns)) if columns[at].most > columns[at].width]
     while spare > 0 and growing:
         for at in growing[:spare]:
             sizes[at] += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 from .glyphs import DASH
 
@@ -135,7 +136,11 @@ def _with_unit(count: float | None, units: tuple[tuple[float, str], ...], base: 
     for size, name in units:
         if abs(count) >= size * 0.9995:
             scaled_value = count / size
-            return f"{scaled_value:.1f} {name}" if abs(scaled_value) < 99.95 else f"{scaled_value:.0f} {name}"
+            return (
+                f"{scaled_value:.1f} {name}"
+                if abs(scaled_value) < 99.95
+                else f"{scaled_value:.0f} {name}"
+            )
     return f"{count:.0f} {base}"
 
 
@@ -143,7 +148,7 @@ def _percent_with_sign(value: float) -> str:
     return f"{value * 100:.0f} %" if abs(value) >= 0.0995 or value == 0 else f"{value * 100:.1f} %"
 
 
-_QUANTITIES = {
+_QUANTITIES: dict[str, Callable[[float], str]] = {
     "ratio": _percent_with_sign,
     "bytes": binary,
     "bytes_per_second": lambda value: f"{decimal(value)}/s",

@@ -18,6 +18,7 @@ ELLIPSIS = "…"
 DOT = "·"
 DOWN = "↓"
 UP = "↑"
+TO = "→"
 SLOWED = "▼"
 FOLD = "└"
 BRANCH = "├"
@@ -34,9 +35,8 @@ BAR_HALF = "╸"
 BAR_REST = "┈"
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "█▓▒░"
-
-BRAILLE = 0x2800
-_BRAILLE_TWINS = " .:-=+*#@"
+BLOCK = "▆"
+"""Of bars that stand on top of each other: a line of light stays between them."""
 
 ASCII_TWINS: dict[str, str] = {
     ERROR: "x",
@@ -49,6 +49,7 @@ ASCII_TWINS: dict[str, str] = {
     DOT: ",",
     DOWN: "v",
     UP: "^",
+    TO: ">",
     SLOWED: "v",
     FOLD: "`",
     BRANCH: "|",
@@ -67,11 +68,9 @@ ASCII_TWINS: dict[str, str] = {
     "≥": ">",
     "≤": "<",
     "≠": "!",
-    "→": ">",
     "±": "~",
     "µ": "u",
     "−": "-",
-    **{chr(BRAILLE + dots): _BRAILLE_TWINS[dots.bit_count()] for dots in range(256)},
 }
 """Glyph → ASCII character of the same width."""
 

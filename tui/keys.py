@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from textual.binding import Binding
+from textual.dom import DOMNode
 from textual.screen import Screen
+
+from .look import app_of
 
 _NAMES = {
     "question_mark": "?",
@@ -58,7 +61,7 @@ def all_keys(screen: Screen[Any]) -> list[Keys]:
     found: dict[str, list[str]] = {}
     for binding in _bindings(screen):
         if binding.description:
-            names = found.setdefault(binding.description, [])
+            names = found.setdefault(binding.description.lower(), [])
             if name_of(binding.key) not in names:
                 names.append(name_of(binding.key))
     return [Keys(" ".join(names), does) for does, names in found.items()]
@@ -66,7 +69,7 @@ def all_keys(screen: Screen[Any]) -> list[Keys]:
 
 def _bindings(screen: Screen[Any]) -> list[Binding]:
     """The screen's own first. Textual's own, which nobody asked for here, are left out."""
-    ours = [screen, screen.app]
+    ours: tuple[DOMNode, ...] = (screen, app_of(screen))
     return [
         binding
         for node in ours

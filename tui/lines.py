@@ -13,7 +13,9 @@ Span = tuple[str, str]
 """Text, and the role it plays; `look.ROLES` says what each role looks like."""
 Line = tuple[Span, ...]
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]")
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 
 
 def plain(text: str) -> str:

@@ -106,6 +106,4 @@ def _feed(options: Namespace, once: bool) -> Feed:
 
 def _is_screen() -> bool:
     """Whether there is a terminal that can be drawn on and typed at."""
-    return (
-        sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    )
+    return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"

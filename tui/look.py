@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from rich.color import ColorSystem
 from rich.style import Style
+from textual.app import App
 from textual.color import Color, ColorParseError
 from textual.strip import Strip
+from textual.widget import Widget
 
 _TERMINALS_OWN = -1
 
@@ -49,9 +52,14 @@ def styles_of(variables: Mapping[str, str], *, colours: bool = True) -> dict[str
     ground = _colour(variables.get("background", "")) if colours else None
     base = Style() if ground is None else Style(bgcolor=ground.rich_color)
     return {
-        role: base + _style(_colour(variables.get(name, "")) if colours else None, attributes)
+        role: base + _style(variables.get(name, ""), colours) + Style.parse(attributes)
         for role, (name, attributes) in ROLES.items()
     }
+
+
+def app_of(widget: Widget) -> App[object]:
+    """The widget's application; Textual leaves its type open."""
+    return cast("App[object]", widget.app)  # pyright: ignore[reportUnknownMemberType]
 
 
 def codes_of(styles: Mapping[str, Style], system: ColorSystem) -> dict[str, tuple[str, str]]:
@@ -68,7 +76,10 @@ def _on_spaces(style: Style) -> str:
     return f"{style.bgcolor}{style.reverse}{style.underline}{style.strike}"
 
 
-def _style(colour: Color | None, attributes: str) -> Style:
+def _style(variable: str, colours: bool) -> Style:
+    """``ansi_default dim``: a colour, and perhaps attributes."""
+    name, _, attributes = variable.partition(" ")
+    colour = _colour(name) if colours else None
     style = Style.parse(attributes)
     return style if colour is None else Style(color=colour.rich_color) + style
 

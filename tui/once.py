@@ -16,8 +16,8 @@ from ..rules.finding import Finding, Judgement
 from .exits import COULD_NOT_LOOK, OK, complain
 from .glyphs import to_ascii
 from .lines import text_of
-from .screens.main_picture import MIN_WIDTH, draw
-from .view import View
+from .screens.main_picture import draw
+from .view import MIN_WIDTH, View
 from .watch import Watch
 
 LOOK_SECONDS = 1.0
@@ -69,7 +69,7 @@ def as_json(judgement: Judgement) -> str:
 def as_text(judgement: Judgement, watch: Watch, *, ascii_only: bool) -> str:
     """The main screen without its colours, as many lines as it needs."""
     width = max(MIN_WIDTH, shutil.get_terminal_size((PIPE_WIDTH, 24)).columns)
-    view = View(judgement=judgement, history=watch.history, title=watch.title)
+    view = View(judgement=judgement, history=watch.history, title=watch.title, shaded=True)
     lines = [text_of(line).rstrip() for line in draw(view, width, _ENOUGH_LINES).lines]
     text = "\n".join(line for line in lines if line)
     encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")

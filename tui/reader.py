@@ -19,6 +19,7 @@ class Reader:
 
     watch: WatchLike
     clock: Callable[[], float] = time.monotonic
+    shaded: bool = False
     newest: Judgement | None = None
     arrived: float = 0.0
     held: Judgement | None = None
@@ -85,4 +86,5 @@ class Reader:
             sort=self.sort,
             interval_seconds=self.interval_seconds,
             selected=selected,
+            shaded=self.shaded,
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from textual.theme import Theme
 
+# Bright black would be the usual grey, but some palettes (Solarized) make it the background.
+
 TERMINAL = Theme(
     name="terminal",
     ansi=True,
@@ -21,8 +23,8 @@ TERMINAL = Theme(
     variables={
         "ansi-background": "ansi_black",
         "ansi-foreground": "ansi_white",
-        "gputop-dim": "ansi_bright_black",
-        "gputop-rule": "ansi_bright_black",
+        "gputop-dim": "ansi_default dim",
+        "gputop-rule": "ansi_default dim",
         "gputop-title": "ansi_cyan",
         "gputop-gauge": "ansi_green",
         "gputop-memory": "ansi_blue",

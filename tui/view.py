@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from ..probes.frame import Frame, ProcessFrame
@@ -14,6 +14,8 @@ from .lines import Line
 
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
 SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
+MIN_WIDTH, MIN_HEIGHT = 60, 15
+"""Below that a picture is one line that says so."""
 TargetKind = Literal["gpu", "finding", "process"]
 
 
@@ -35,6 +37,8 @@ class WatchLike(Protocol):
     def simulated(self) -> bool: ...
     @property
     def title(self) -> str: ...
+    @property
+    def past_samples(self) -> int: ...
     def start(
         self, on_judgement: Callable[[Judgement], None], on_end: Callable[[str], None]
     ) -> None: ...
@@ -61,7 +65,8 @@ class View:
     sort: SortKey = "gpu"
     interval_seconds: float = 1.0
     selected: Target | None = None
-    scroll: dict[str, int] = field(default_factory=dict[str, int])
+    shaded: bool = False
+    """Parts of a bar must differ without colours too."""
 
     @property
     def frame(self) -> Frame:

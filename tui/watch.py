@@ -113,9 +113,7 @@ class Watch:
             )
         )
 
-    def show_environment(
-        self, process: ProcessFrame, on_reply: Callable[[Reply], None]
-    ) -> None:
+    def show_environment(self, process: ProcessFrame, on_reply: Callable[[Reply], None]) -> None:
         """Ask for the whole environment of one process; the answer is for the screen only."""
         number = self._next()
         self._on_reply[number] = on_reply

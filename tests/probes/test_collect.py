@@ -168,7 +168,7 @@ def test_it_does_not_outlive_a_front_end_that_is_killed(node: SimulatedNvml) -> 
 
 def alive(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
 

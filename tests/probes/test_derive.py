@@ -357,3 +357,12 @@ def test_rates_times_time_add_up_to_the_counter(steps: list[tuple[float, int]]) 
 
     _, total = reduce(add, samples[1:], (derive(None, samples[0]), 0.0))
     assert total == pytest.approx(count, rel=1e-6)
+
+
+def test_a_process_in_a_pid_namespace_is_found_on_its_gpu() -> None:
+    """The driver may list the pid that the process has inside its container."""
+    on = gpu(10, processes=(GpuProcessReading(pid=7, memory_bytes=5),))
+    row = fold(
+        sample(10, gpus=(on,), processes=(process(10, pid=100, namespace_pids=(100, 7)),))
+    ).processes[0]
+    assert (row.gpus, row.gpu_memory_bytes) == ((0,), 5)

@@ -120,7 +120,7 @@ def test_missing_pieces_have_reasons(tree: ProcTree) -> None:
         (tree.root / "proc" / name).unlink()
     (tree.root / "dev/shm").rmdir()
     host = read(tree)
-    assert host.cpu_busy_seconds is host.disks is host.networks is host.load_1m is None
+    assert (host.cpu_busy_seconds, host.disks, host.networks, host.load_1m) == (None,) * 4
     assert "psi=1" in host.missing["pressure_io_some_seconds"]
     assert {"cpu_busy_seconds", "swap_in_bytes", "shm_total_bytes", "disks"} <= set(host.missing)
     assert host.pressure_cpu_some_seconds == 2.0

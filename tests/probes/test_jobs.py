@@ -96,7 +96,7 @@ def test_torchrun_with_loader_workers() -> None:
     worker = grouping.members[121]
     assert (worker.role, worker.rank, worker.rank_pid) == ("worker", 1, 102)
     assert grouping.members[102].rank_pid is None
-    assert grouping.gpu_indices == {101: (0,), 102: (1,)}
+    assert grouping.local_pids == {}
 
 
 def test_ranks_that_are_on_no_gpu_yet() -> None:
@@ -361,7 +361,7 @@ def test_pids_of_a_namespace_are_matched_where_they_are_unique() -> None:
     ]
     grouping = group_jobs(processes, gpus([7], [8]))
     assert [(job.ranks[0].pid, job.ranks[0].gpu_index) for job in grouping.jobs] == [(100, 0)]
-    assert grouping.gpu_indices == {100: (0,)}
+    assert grouping.local_pids == {7: 100}
 
 
 def test_a_parent_that_is_younger_is_another_process_of_that_pid() -> None:

@@ -47,7 +47,8 @@ def test_commands_arrive(command: Stop | Attach | SetInterval) -> None:
 @given(st.lists(st.integers(1, 40), min_size=1))
 def test_pieces_of_any_size(sizes: list[int]) -> None:
     data = wire.encode(HELLO) + wire.encode(SAMPLE)
-    splitter, bodies, position = wire.Splitter(), [], 0
+    splitter, position = wire.Splitter(), 0
+    bodies: list[bytes] = []
     for size in [*sizes, len(data)]:
         bodies += splitter.feed(data[position : position + size])
         position += size

@@ -67,7 +67,7 @@ class FindingScreen(PictureScreen):
             return
         finding = self._chosen(view, found)
         text = finding_markdown(finding, view.frame, view.judgement.findings)
-        self.app.copy_to_clipboard(text)
+        self.gputop.copy_to_clipboard(text)
         self.gputop.tell(f"{finding.id} copied as Markdown, if the terminal allows it (OSC 52)")
 
     def _chosen(self, view: View, found: Sequence[tuple[Finding, int]]) -> Finding:
@@ -118,12 +118,11 @@ class FindingScreen(PictureScreen):
 
 
 def listed(view: View) -> list[tuple[Finding, int]]:
-    """Active ones as a tree with their depth, then those under watch, then the cleared ones."""
+    """Active ones as a tree with their depth, those under watch among them, then the cleared ones."""
     found: list[tuple[Finding, int]] = []
-    for cause in causes(view.findings("active")):
+    for cause in causes([*view.findings("active"), *view.findings("pending")]):
         found += [(finding, 0) for finding in cause.findings]
         found += [(finding, 1) for finding in cause.symptoms]
-    found += [(finding, 0) for finding in view.findings("pending")]
     return found + [(finding, 0) for finding in view.findings("cleared")]
 
 

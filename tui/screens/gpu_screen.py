@@ -14,16 +14,16 @@ from ..widgets.facts import fact_lines, title_spans
 from ..widgets.top_line import top_line
 from .picture_screen import PictureScreen
 
-_BESIDE_FROM = 126
-_FACTS_WIDTH = 58
+_BESIDE_FROM = 132
+_FACTS_WIDTH = 64
 
 
 class GpuScreen(PictureScreen):
     """Histories, identity, limits, health and processes of one GPU."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "other(-1)", "previous GPU", key_display="h"),
-        Binding("right,l", "other(1)", "next GPU", key_display="l"),
+        Binding("h,left", "other(-1)", "previous GPU"),
+        Binding("l,right", "other(1)", "next GPU"),
     ]
 
     def __init__(self, index: int) -> None:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from ..glyphs import WARNING
+from ..glyphs import TO
 from ..keys import hints_of
 from ..lines import LineBuilder, blank
-from ..view import Block, Target, View
+from ..look import app_of
+from ..view import MIN_HEIGHT, MIN_WIDTH, Block, Target, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
+from ..widgets.finding_lines import causes
+from ..widgets.marks import severity_mark
 from ..widgets.tight import TightCompositor
 
 if TYPE_CHECKING:
     from ..app import GputopApp
-
-MIN_WIDTH, MIN_HEIGHT = 60, 15
 
 
 class PictureScreen(Screen[None]):
@@ -44,6 +45,8 @@ class PictureScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._compositor = TightCompositor()
+        self._canvas: Canvas | None = None
+        self._bottom: BottomLine | None = None
         self.selected: Target | None = None
         self._targets: list[Target | None] = []
         self._hints: tuple[tuple[str, str], ...] = ()
@@ -51,19 +54,31 @@ class PictureScreen(Screen[None]):
     @property
     def gputop(self) -> GputopApp:
         """The application."""
-        from ..app import GputopApp
-
-        assert isinstance(self.app, GputopApp)
-        return self.app
+        return cast("GputopApp", app_of(self))
 
     def compose(self) -> ComposeResult:
-        yield Canvas(ascii_only=self.gputop.ascii_only)
-        yield BottomLine(ascii_only=self.gputop.ascii_only)
+        ascii_only = self.gputop.ascii_only
+        self._canvas, self._bottom = (
+            Canvas(ascii_only=ascii_only),
+            BottomLine(ascii_only=ascii_only),
+        )
+        yield self._canvas
+        yield self._bottom
 
-    @property
-    def bottom(self) -> BottomLine:
-        """The line below."""
-        return self.query_one(BottomLine)
+    def tell(self, sentence: str) -> None:
+        """Show a sentence for a moment."""
+        if self._bottom is not None and self._bottom.is_mounted:
+            self._bottom.tell(sentence)
+
+    def ask(self, question: str, on_key: Callable[[str], None]) -> None:
+        """Ask a question that one key answers."""
+        if self._bottom is not None and self._bottom.is_mounted:
+            self._bottom.ask(question, on_key)
+
+    def edit(self, text: str, on_typed: Callable[[str, bool], None]) -> None:
+        """Let the reader type."""
+        if self._bottom is not None and self._bottom.is_mounted:
+            self._bottom.edit(text, on_typed)
 
     def draw(self, view: View, width: int, height: int) -> Block:
         """The picture, of exactly this size."""
@@ -75,16 +90,17 @@ class PictureScreen(Screen[None]):
 
     def redraw(self) -> None:
         """Draw what the application shows now."""
-        if not self.is_mounted:
+        canvas, bottom = self._canvas, self._bottom
+        if canvas is None or bottom is None or not (canvas.is_mounted and bottom.is_mounted):
             return
-        canvas = self.query_one(Canvas)
         width, height = canvas.size
         if not width or not height:
             return
-        block = self._picture(width, height)
+        view = self.gputop.view(self.selected)
+        block = picture(view, width, height, self.draw)
         self._targets = block.targets
         canvas.show(block.lines)
-        self.bottom.show_hints(self._hints, self.gputop.standing())
+        bottom.show_hints(self._hints, self.gputop.standing())
 
     def on_mount(self) -> None:
         self._hints = hints_of(self)
@@ -122,8 +138,7 @@ class PictureScreen(Screen[None]):
         found = list(self.targets(view)) if view else []
         if not found:
             return
-        at = found.index(self.selected) if self.selected in found else -1 if steps > 0 else 0
-        self.selected = found[min(len(found) - 1, max(0, at + steps))]
+        self.selected = found[_moved(found, self.selected, steps)]
         self.redraw()
         self.gputop.explain(self.selected)
 
@@ -139,26 +154,35 @@ class PictureScreen(Screen[None]):
         if self.selected is not None:
             self.gputop.ask_signal(self.selected)
 
-    def _picture(self, width: int, height: int) -> Block:
-        view = self.gputop.view(self.selected)
-        if width < MIN_WIDTH or height < MIN_HEIGHT:
-            return _too_small(view, width, height)
-        if view is None:
-            waiting = LineBuilder(width).add("  waiting for the first reading", "dim").line()
-            return Block.of([blank(width), waiting, *[blank(width)] * (height - 2)])
-        return self.draw(view, width, height)
+
+def _moved(found: Sequence[Target], selected: Target | None, steps: int) -> int:
+    """Where the selection goes; where there was none, to the first."""
+    if selected is None or selected not in found:
+        return 0
+    return min(len(found) - 1, max(0, found.index(selected) + steps))
+
+
+def picture(
+    view: View | None, width: int, height: int, draw: Callable[[View, int, int], Block]
+) -> Block:
+    """Exactly ``height`` lines of exactly ``width`` cells, whatever the size and whatever is known."""
+    if width < MIN_WIDTH or height < MIN_HEIGHT:
+        return _too_small(view, width, height)
+    if view is None:
+        waiting = LineBuilder(width).add("  waiting for the first reading", "dim").line()
+        return Block.of([blank(width), waiting, *[blank(width)] * (height - 2)])
+    return draw(view, width, height)
 
 
 def _too_small(view: View | None, width: int, height: int) -> Block:
     """One line with the essential, where nothing else fits."""
     line = LineBuilder(width)
     if view is not None:
+        found = causes(view.judgement.active)
         for severity in ("error", "warning"):
-            count = sum(finding.severity == severity for finding in view.judgement.active)
-            from ..widgets.marks import severity_mark
-
+            count = sum(cause.first.severity == severity for cause in found)
             mark, role = severity_mark(severity)
             line.add(f"{mark}{count} ", role if count else "dim")
         line.add(f"{len(view.frame.gpus)} GPU ")
-    line.add(f"{WARNING} enlarge to {MIN_WIDTH}x{MIN_HEIGHT + 1}", "dim")
+    line.add(f"{TO} {MIN_WIDTH}x{MIN_HEIGHT + 1}", "dim")
     return Block.of([line.line(), *[blank(width)] * (height - 1)])

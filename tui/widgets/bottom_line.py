@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from ..glyphs import to_ascii
 from ..lines import Line, LineBuilder, plain
-from ..look import styles_of
+from ..look import app_of, styles_of
 
 NOTICE_SECONDS = 4.0
 _CURSOR = "█"
@@ -37,7 +37,7 @@ class BottomLine(Widget, can_focus=False):
 
     def on_mount(self) -> None:
         self._take_styles()
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._take_styles())
+        app_of(self).theme_changed_signal.subscribe(self, lambda _: self._take_styles())
 
     def show_hints(self, hints: tuple[tuple[str, str], ...], standing: str) -> None:
         """Keys with what they do, and a state that should not be forgotten, such as a filter."""
@@ -103,9 +103,12 @@ class BottomLine(Widget, can_focus=False):
         if self._question is not None:
             return line.add(f" {self._question[0]} ", "mark").line()
         if self._typed is not None:
-            return line.add("/", "key").add(self._typed + _CURSOR).add(
-                "  Enter keeps, Esc clears", "dim"
-            ).line()
+            return (
+                line.add("/", "key")
+                .add(self._typed + _CURSOR)
+                .add("  Enter keeps, Esc clears", "dim")
+                .line()
+            )
         if self._notice:
             return line.add(self._notice, "strong").line()
         if self._standing:
@@ -151,5 +154,6 @@ class BottomLine(Widget, can_focus=False):
             self.refresh()
 
     def _take_styles(self) -> None:
-        self._styles = styles_of(self.app.theme_variables)
+        app = app_of(self)
+        self._styles = styles_of(app.theme_variables, colours=not app.no_color)
         self.refresh()

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from ..changes import changed_runs
 from ..glyphs import to_ascii
 from ..lines import Line, width_of
-from ..look import codes_of, styles_of
+from ..look import app_of, codes_of, styles_of
 
 _RESET = "\x1b[0m"
 _PLAIN = ("", "NoneNoneNoneNone")
@@ -48,7 +48,7 @@ class Canvas(Widget):
 
     def on_mount(self) -> None:
         self._take_styles()
-        self.app.theme_changed_signal.subscribe(self, lambda _: self._restyle())
+        app_of(self).theme_changed_signal.subscribe(self, lambda _: self._restyle())
 
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""
@@ -101,7 +101,8 @@ class Canvas(Widget):
         self.refresh()
 
     def _take_styles(self) -> None:
-        self._styles = styles_of(self.app.theme_variables, colours=not self.app.no_color)
-        name = self.app.console.color_system
+        app = app_of(self)
+        self._styles = styles_of(app.theme_variables, colours=not app.no_color)
+        name = app.console.color_system
         system = _SYSTEMS.get(name or "", ColorSystem.TRUECOLOR)
         self._codes = codes_of(self._styles, system)

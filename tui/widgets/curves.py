@@ -84,20 +84,19 @@ def _values(curve: Curve, gpu: GpuFrame, history: History, width: int) -> list[f
     """As much of the past as there is; the scale doubles as it grows."""
     length = max(1, len(history))
     size = 1
-    while size * 2 * width < length:
+    while size * width < length:
         size *= 2
-    return buckets(history.gpu(gpu.index, curve.signal).last(2 * width * size), size, length)
+    return buckets(history.gpu(gpu.index, curve.signal).last(width * size), size, length)
 
 
-def _title(
-    curve: Curve, gpu: GpuFrame, present: Sequence[float], top: float, width: int
-) -> Line:
+def _title(curve: Curve, gpu: GpuFrame, present: Sequence[float], top: float, width: int) -> Line:
     line = LineBuilder(width).add(curve.title, "title").gap()
     value = getattr(gpu, curve.signal)
     if value is None:
         return line.add(gpu.missing.get(curve.signal, "not read yet"), "dim").line()
     line.add(format.quantity(value, curve.unit), "strong")
-    line.add(f" of {format.quantity(top, curve.unit)}", "dim")
+    if curve.unit != "ratio":
+        line.add(f" of {format.quantity(top, curve.unit)}", "dim")
     if present:
         span = f"{format.quantity(min(present), curve.unit)} to {format.quantity(max(present), curve.unit)}"
         if line.room > len(span) + 2:

@@ -12,7 +12,7 @@ from ..lines import Line, LineBuilder, Span, blank, left, plain
 from .evidence import words_of
 from .process_table import role_of
 
-_LABEL = 15
+_LABEL = 21
 Fact = tuple[str, str, str]
 """Label, value, role."""
 
@@ -56,7 +56,11 @@ def _identity(gpu: GpuFrame) -> Iterable[Fact]:
 
 
 def _limits(gpu: GpuFrame) -> Iterable[Fact]:
-    yield "power", _of(gpu.power_limit_watts, gpu.power_limit_default_watts, "watts", "default"), "text"
+    yield (
+        "power",
+        _of(gpu.power_limit_watts, gpu.power_limit_default_watts, "watts", "default"),
+        "text",
+    )
     slow = format.quantity(gpu.temperature_slowdown_celsius, "celsius")
     stop = format.quantity(gpu.temperature_shutdown_celsius, "celsius")
     yield "temperature", f"slows at {slow}, stops at {stop}", "text"
@@ -66,9 +70,11 @@ def _limits(gpu: GpuFrame) -> Iterable[Fact]:
     reasons = gpu.throttle_reasons
     held = DASH if reasons is None else ", ".join(reasons) or "nothing"
     yield "clocks held by", held, "text" if not reasons else "strong"
-    yield "memory temp.", _of(
-        gpu.memory_temperature_celsius, gpu.memory_temperature_max_celsius, "celsius", "limit"
-    ), "text"
+    yield (
+        "memory temp.",
+        _of(gpu.memory_temperature_celsius, gpu.memory_temperature_max_celsius, "celsius", "limit"),
+        "text",
+    )
     reserved = format.binary(gpu.memory_reserved_bytes)
     yield "memory", f"{format.binary(gpu.memory_total_bytes)} {DOT} driver keeps {reserved}", "text"
     bar1 = f"{format.binary(gpu.bar1_used_bytes)} of {format.binary(gpu.bar1_total_bytes)}"
@@ -95,7 +101,11 @@ def _links(gpu: GpuFrame) -> Iterable[Fact]:
 
 def _link_errors(links: tuple[NvlinkReading, ...]) -> str:
     parts: list[str] = []
-    for name, field in (("CRC", "crc_errors"), ("replay", "replay_errors"), ("recovery", "recovery_errors")):
+    for name, field in (
+        ("CRC", "crc_errors"),
+        ("replay", "replay_errors"),
+        ("recovery", "recovery_errors"),
+    ):
         counts = [count for link in links if (count := getattr(link, field)) is not None]
         parts.append(f"{sum(counts) if counts else DASH} {name}")
     return f" {DOT} ".join(parts)

@@ -32,10 +32,10 @@ class Cause(NamedTuple):
 def causes(findings: Sequence[Finding]) -> list[Cause]:
     """The findings as a forest of two levels, in their order; the same thing on several is one."""
     keys = {(finding.id, finding.subject.key): finding for finding in findings}
-    roots: dict[tuple[str, str], Cause] = {}
+    roots: dict[tuple[str, str, str], Cause] = {}
     for finding in findings:
         root = _root(finding, keys)
-        cause = roots.setdefault((root.id, root.severity), Cause([], []))
+        cause = roots.setdefault((root.id, root.severity, root.state), Cause([], []))
         (cause.findings if root is finding else cause.symptoms).append(finding)
     return [cause for cause in roots.values() if cause.findings]
 
@@ -44,12 +44,12 @@ def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> 
     """As much about each cause as ``rows`` lines have room for."""
     if not found:
         return Block.of([_nothing(view, width)])
-    detail = next(
-        (detail for detail in (3, 2) if wanted_rows(found, width, detail) <= rows), 1
-    )
+    detail = next((detail for detail in (3, 2) if wanted_rows(found, width, detail) <= rows), 1)
     if detail == 1 and len(found) > rows:
         shown = found[: rows - 1]
-        more = LineBuilder(width).add(f" {MORE_BELOW} {len(found) - len(shown)} more: press 6", "dim")
+        more = LineBuilder(width).add(
+            f" {MORE_BELOW} {len(found) - len(shown)} more: press 6", "dim"
+        )
         return _told(view, shown, width, 1) + Block.of([more.line()])
     return _told(view, found, width, detail)
 

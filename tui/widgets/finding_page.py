@@ -37,7 +37,11 @@ def finding_page(
             for other in symptoms
         ]
     if finding.next_step:
-        lines += [blank(width), _title("Next", width), *_wrapped(finding.next_step, width, "strong")]
+        lines += [
+            blank(width),
+            _title("Next", width),
+            *_wrapped(finding.next_step, width, "strong"),
+        ]
     for title, text in sections_of(finding.id).items():
         lines += [blank(width), _title(title, width), *_wrapped(text, width)]
     return lines

@@ -113,9 +113,7 @@ def memory(row: GpuRow, width: int) -> Spans:
     """Used and total GiB, with a decimal where there is room."""
     each, decimals = (width - 1) // 2, 1 if width >= 11 else 0
     gpu = row.gpu
-    text = format.used_of(
-        gpu.memory_used_bytes, gpu.memory_total_bytes, format.GIB, each, decimals
-    )
+    text = format.used_of(gpu.memory_used_bytes, gpu.memory_total_bytes, format.GIB, each, decimals)
     return [(right(text, width), row.value_role)]
 
 

@@ -9,9 +9,9 @@ from ...probes.frame import GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from .. import format
 from ..bars import buckets
-from ..columns import Column, Layout, lay_out
-from ..glyphs import DEGREE, DOT, SELECTED
-from ..lines import Line, LineBuilder, Span
+from ..columns import Column, Layout, chosen_line, lay_out
+from ..glyphs import DEGREE, DOT, FOLD
+from ..lines import Line, LineBuilder, Span, plain
 from ..view import Block, View, gpu_target, window
 from . import gpu_cells as cells
 from .gpu_cells import GpuRow
@@ -22,6 +22,7 @@ PAST_SAMPLES_PER_CELL = 4
 _PAST_CELLS = 60
 _FULL_COLUMNS_FROM = 116
 _TWO_GAPS_FROM = 176
+_WORTH_SAYING_SECONDS = 2.0
 
 _COMPACT: tuple[Column[GpuRow], ...] = (
     Column("#", 2, cells.index),
@@ -40,10 +41,10 @@ _COMPACT: tuple[Column[GpuRow], ...] = (
 _FULL: tuple[Column[GpuRow], ...] = (
     Column("#", 2, cells.index),
     Column("rank", 4, cells.rank, rank=1, ragged=True),
-    Column("phase", 16, cells.phase, rank=1, ragged=True),
+    Column("phase", 14, cells.phase, rank=1, most=17, ragged=True),
     Column("util", 8, cells.utilisation_bar, most=22, ragged=True),
     Column("%", 3, cells.utilisation),
-    Column("last minutes", 12, cells.past, rank=9, most=_PAST_CELLS, ragged=True),
+    Column("history", 12, cells.past, rank=9, most=_PAST_CELLS, ragged=True),
     Column("SM", 3, cells.sm),
     Column("tensor", 6, cells.tensor, rank=2),
     Column("DRAM", 4, cells.dram, rank=7),
@@ -52,9 +53,9 @@ _FULL: tuple[Column[GpuRow], ...] = (
     Column("power W", 9, cells.power),
     Column(f"{DEGREE}C", 3, cells.temperature),
     Column("SM MHz", 6, cells.clock),
-    Column("PCIe GB/s", 13, cells.pcie, rank=3),
+    Column("PCIe GB/s", 11, cells.pcie, rank=3),
     Column("NVLink GB/s", 11, cells.nvlink, rank=4),
-    Column("", 20, cells.note, most=44, ragged=True),
+    Column("", 24, cells.note, most=44, ragged=True),
 )
 
 
@@ -69,8 +70,7 @@ def gpu_block(view: View, width: int, rows: int) -> Block:
     notes = _notes(view)
     ranks = _ranks(view)
     lines = [
-        _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), layout)
-        for gpu in shown
+        _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), layout) for gpu in shown
     ]
     return Block([head, *lines], [None, *[gpu_target(gpu.index) for gpu in shown]])
 
@@ -109,11 +109,10 @@ def _line(
     layout: Layout[GpuRow],
 ) -> Line:
     chosen = view.selected == gpu_target(gpu.index)
-    margin = (SELECTED, "key") if chosen else (" ", "text")
     if gpu.status == "lost":
-        return _lost_line(gpu, margin, layout.width)
+        return chosen_line(_lost_line(gpu, layout.width), chosen)
     row = GpuRow(gpu, rank, _stale_note(gpu) or note, _past(view, gpu.index))
-    return layout.line(row, margin)
+    return chosen_line(layout.line(row), chosen)
 
 
 def _past(view: View, index: int) -> list[float | None]:
@@ -122,14 +121,17 @@ def _past(view: View, index: int) -> list[float | None]:
     return buckets(values, PAST_SAMPLES_PER_CELL, len(view.history))
 
 
-def _lost_line(gpu: GpuFrame, margin: Span, width: int) -> Line:
-    line = LineBuilder(width).add(*margin).add(f"{gpu.index:>2} ", "strong")
+def _lost_line(gpu: GpuFrame, width: int) -> Line:
+    line = LineBuilder(width).gap().add(f"{gpu.index:>2}", "strong").gap()
+    reason = plain(gpu.status_reason)
     line.add("GPU is lost", "error")
-    if gpu.status_reason and gpu.status_reason != "GPU is lost":
-        line.add(f": {gpu.status_reason}", "error")
+    if reason and "lost" not in reason:
+        line.add(f": {reason}", "error")
     if gpu.rank is not None:
         line.add(f" {DOT} was rank {gpu.rank}", "dim")
-    return line.add(f" {DOT} last reading {format.duration(gpu.age_seconds)} old", "dim").line()
+    if gpu.age_seconds >= _WORTH_SAYING_SECONDS:
+        line.add(f" {DOT} last reading {format.duration(gpu.age_seconds)} old", "dim")
+    return line.line()
 
 
 def _stale_note(gpu: GpuFrame) -> Sequence[Span]:
@@ -162,9 +164,16 @@ def _notes(view: View) -> dict[int, Sequence[Span]]:
 
 
 def _worse(finding: Finding, known: Finding) -> bool:
-    return SEVERITY_ORDER[finding.severity] < SEVERITY_ORDER[known.severity]
+    return _urgency(finding) < _urgency(known)
+
+
+def _urgency(finding: Finding) -> tuple[bool, int]:
+    return (finding.explained_by is not None, SEVERITY_ORDER[finding.severity])
 
 
 def _note(finding: Finding) -> Sequence[Span]:
+    """A symptom is said quietly: what stands out is where to look."""
+    if finding.explained_by is not None:
+        return ((f"{FOLD} ", "rule"), (finding.name, "dim"))
     mark, role = severity_mark(finding.severity)
-    return ((f"{mark} ", role), (finding.name, role if finding.explained_by is None else "dim"))
+    return ((f"{mark} ", role), (finding.name, "text" if finding.severity == "info" else role))

@@ -87,5 +87,3 @@ def _both(name: str, rx: float | None, tx: float | None) -> list[Span]:
 
 def _traffic(net: NetworkFrame) -> float:
     return (net.rx_bytes_per_second or 0.0) + (net.tx_bytes_per_second or 0.0)
-
-

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...probes.frame import RankFrame
 from ...rules.history import History
 from ..bars import shares
-from ..glyphs import SHADES
+from ..glyphs import BLOCK, SHADES
 from ..lines import Line, LineBuilder, left, right
 from ..view import Block, View
 from .evidence import runs_text
@@ -19,6 +19,7 @@ ALIKE = 0.05
 """Ranks whose shares differ by less are drawn as one where there is little room."""
 _COMPUTE = ("forward", "backward", "optimizer")
 _SHADES = {"compute": SHADES[0], "data": SHADES[1], "comm": SHADES[2]}
+"""Where there are no colours to tell them apart."""
 _FIRST = ("compute", "data", "h2d", "comm")
 _WORTH_SAYING = 0.005
 
@@ -54,13 +55,13 @@ def covered_seconds(view: View) -> float:
     )
 
 
-def ledger_block(found: Sequence[Account], width: int, rows: int) -> Block:
+def ledger_block(view: View, found: Sequence[Account], width: int, rows: int) -> Block:
     """A line for each account; those alike together where ``rows`` would not do."""
     told = list(found) if len(found) <= rows else _alike(found)
     told = told[:rows]
     names = _names(told)
     who = max(len(_joined(account.names)) for account in told) if told else 0
-    return Block.of([_line(account, names, min(who, 14), width) for account in told])
+    return Block.of([_line(account, names, min(who, 14), width, view.shaded) for account in told])
 
 
 def _shares(rank: RankFrame, history: History) -> dict[str, float]:
@@ -94,17 +95,14 @@ def _same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
 def _names(told: Sequence[Account]) -> list[str]:
     """What is worth a column of words, in an order that does not change with the values."""
     worth = {
-        name
-        for account in told
-        for name, share in account.shares.items()
-        if share >= _WORTH_SAYING
+        name for account in told for name, share in account.shares.items() if share >= _WORTH_SAYING
     }
     ordered = [name for name in _FIRST if name in worth]
     ordered += sorted(worth - {*_FIRST, "other"})
     return ordered + (["other"] if "other" in worth else [])
 
 
-def _line(account: Account, names: Sequence[str], who: int, width: int) -> Line:
+def _line(account: Account, names: Sequence[str], who: int, width: int, shaded: bool) -> Line:
     said = list(_said(account, names))
     fixed = 1 + who + 2
     room = width - fixed - 2
@@ -113,7 +111,7 @@ def _line(account: Account, names: Sequence[str], who: int, width: int) -> Line:
         said.pop()
     bar = min(max(bar, room - sum(len(text) + 2 for text, _ in said) - 12), 100)
     line = LineBuilder(width).gap().add(left(_joined(account.names), who), "strong").gap(2)
-    _draw_bar(line, account, names, min(bar, room))
+    _draw_bar(line, account, names, min(bar, room), shaded)
     for text, role in said:
         line.gap(2).add(text, role)
     if account.origin and line.room > len(account.origin) + 2:
@@ -128,11 +126,14 @@ def _said(account: Account, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield f"{name} {right(f'{share * 100:.0f}', 3)} %", role
 
 
-def _draw_bar(line: LineBuilder, account: Account, names: Sequence[str], width: int) -> None:
+def _draw_bar(
+    line: LineBuilder, account: Account, names: Sequence[str], width: int, shaded: bool
+) -> None:
     ratios = [account.shares.get(name, 0.0) for name in names]
     cells = shares(ratios, width)
     for name, count in zip(names, cells, strict=True):
-        line.add(_SHADES.get(name, SHADES[3]) * count, _role(name))
+        glyph = _SHADES.get(name, SHADES[3]) if shaded else BLOCK
+        line.add(glyph * count, _role(name))
     line.gap(width - sum(cells))
 
 

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from ...probes.frame import ProcessFrame
 from .. import format
-from ..columns import Column, Layout, Spans, lay_out
-from ..glyphs import DASH, SELECTED
+from ..columns import Column, Layout, Spans, chosen_line, lay_out
+from ..glyphs import DASH
 from ..lines import Line, left, plain, right
 from ..view import Block, SortKey, View, process_target, window
 
@@ -24,6 +24,9 @@ class ProcessRow:
     process: ProcessFrame
     branch: str = ""
     """Drawn before the command: the lines of a tree."""
+
+
+Cell = Callable[[ProcessRow, int], Spans]
 
 
 def matching(view: View) -> list[ProcessFrame]:
@@ -55,15 +58,17 @@ def table_header(width: int) -> Line:
 def row_block(view: View, row: ProcessRow, width: int) -> Block:
     """One process."""
     target = process_target(row.process)
-    margin = (SELECTED, "key") if view.selected == target else (" ", "text")
-    return Block([_layout(width).line(row, margin)], [target])
+    line = _layout(width).line(row)
+    return Block([chosen_line(line, view.selected == target)], [target])
 
 
 def command_of(process: ProcessFrame) -> str:
-    """The command line, without the folder of its program."""
+    """The command line, without the folders of its program and its script."""
     if not process.command:
         return plain(process.name or DASH)
     program, *arguments = process.command
+    if arguments and arguments[0].startswith("/"):
+        arguments[0] = arguments[0].rsplit("/", 1)[-1]
     return plain(" ".join([program.rsplit("/", 1)[-1], *arguments]))
 
 
@@ -89,12 +94,18 @@ def _texts(process: ProcessFrame) -> tuple[object, ...]:
     return (process.pid, process.user, role_of(process), process.state, command_of(process))
 
 
-def _text(value: Callable[[ProcessFrame], str], role: str = "text") -> Callable[..., Spans]:
-    return lambda row, width: [(left(value(row.process), width), role)]
+def _text(value: Callable[[ProcessFrame], str], role: str = "text") -> Cell:
+    def cell(row: ProcessRow, width: int) -> Spans:
+        return [(left(value(row.process), width), role)]
+
+    return cell
 
 
-def _number(value: Callable[[ProcessFrame], str]) -> Callable[..., Spans]:
-    return lambda row, width: [(right(value(row.process), width), "text")]
+def _number(value: Callable[[ProcessFrame], str]) -> Cell:
+    def cell(row: ProcessRow, width: int) -> Spans:
+        return [(right(value(row.process), width), "text")]
+
+    return cell
 
 
 def _gpus(process: ProcessFrame) -> str:

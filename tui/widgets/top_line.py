@@ -11,6 +11,7 @@ from .. import format
 from ..glyphs import DASH, DOT, TIMES
 from ..lines import Line, LineBuilder, Span, plain, spans_width
 from ..view import View
+from .finding_lines import causes
 from .marks import severity_mark
 
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
@@ -23,7 +24,7 @@ def top_line(view: View, width: int) -> Line:
     ending = _ending(view, seconds=width >= 70)
     room = width - spans_width(ending) - 2
     parts = _parts(view.frame, wide=width >= 120)
-    while len(parts) > 1 and _taken(parts) > room:
+    while len(parts) > 1 and _taken(parts, _gap(width)) > room:
         parts.remove(max(reversed(parts), key=lambda part: part[0]))
     line = LineBuilder(max(0, width - spans_width(ending))).gap()
     for at, (_, spans) in enumerate(parts):
@@ -53,10 +54,10 @@ def _model(name: str | None, *, wide: bool) -> str:
 
 def _parts(frame: Frame, *, wide: bool) -> list[_Part]:
     parts: list[_Part] = [
-        (6, [("gputop", "brand")]),
+        (7, [("gputop", "brand")]),
         (0, [(plain(frame.node), "strong")]),
-        (2, [(models(frame.gpus, wide=wide), "text")]),
-        (5, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
+        (3, [(models(frame.gpus, wide=wide), "text")]),
+        (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
     if frame.jobs:
         parts += _job_parts(max(frame.jobs, key=lambda job: len(job.ranks)), len(frame.jobs) - 1)
@@ -67,25 +68,26 @@ def _job_parts(job: JobFrame, others: int) -> list[_Part]:
     name = plain(job.name) + (f" +{others} jobs" if others else "")
     parts: list[_Part] = [(1, [(name, "strong")])]
     world = f" of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else ""
-    parts.append((4, [(f"{len(job.ranks)} ranks{world}", "text")]))
+    parts.append((5, [(f"{len(job.ranks)} ranks{world}", "text")]))
     steps = [rank.step for rank in job.ranks if rank.step is not None]
     if steps:
-        parts.append((3, [(f"step {format.grouped(max(steps))}", "text")]))
+        parts.append((4, [(f"step {format.grouped(max(steps))}", "text")]))
     seconds = [rank.step_seconds for rank in job.ranks if rank.step_seconds is not None]
     if seconds:
         parts.append((2, [(f"{format.number(median(seconds), 5, 2)} s/step", "strong")]))
     return parts
 
 
-def _taken(parts: Sequence[_Part]) -> int:
-    return sum(spans_width(spans) + 3 for _, spans in parts)
+def _taken(parts: Sequence[_Part], gap: int) -> int:
+    return sum(spans_width(spans) + gap for _, spans in parts) - gap
 
 
 def _ending(view: View, *, seconds: bool) -> list[Span]:
     """Marks, counts and the time of the frame."""
     spans: list[Span] = [*_marks(view)]
+    found = causes(view.judgement.active)
     for severity in ("error", "warning"):
-        count = sum(finding.severity == severity for finding in view.judgement.active)
+        count = sum(cause.first.severity == severity for cause in found)
         mark, role = severity_mark(severity)
         spans += [("  ", "text"), (f"{mark} {count}", role if count else "dim")]
     spans.append(("   ", "text"))

@@ -1,0 +1,146 @@
+"""What the reader sees of a node that is ill, silent or gone."""
+
+from __future__ import annotations
+
+import pytest
+from tui_watch import (
+    Clock,
+    StillWatch,
+    app_of,
+    bare_gpu,
+    changed,
+    finding,
+    judgement,
+    running,
+    with_gpu,
+)
+
+from gputop.tui.app import GputopApp
+from gputop.tui.lines import text_of
+from gputop.tui.widgets.canvas import Canvas
+
+SIZE = (132, 43)
+
+
+def text(app: GputopApp) -> str:
+    return "\n".join(text_of(line) for line in app.screen.query_one(Canvas).lines)
+
+
+async def test_a_stale_gpu_shows_how_old_it_is() -> None:
+    judged = with_gpu(judgement(), 7, status="stale", age_seconds=38.2)
+    app, _ = app_of(judged)
+    async with running(app):
+        assert "✖ last reading 38 s old" in text(app)
+
+
+async def test_a_lost_gpu_keeps_its_row() -> None:
+    judged = with_gpu(
+        judgement(), 3, status="lost", status_reason="fell off the bus", age_seconds=120.0
+    )
+    app, _ = app_of(judged)
+    async with running(app):
+        assert " 3 GPU is lost: fell off the bus · was rank 3 · last reading 2 min old" in text(app)
+        assert " 4 r4 " in text(app)
+
+
+async def test_a_missing_value_is_a_dash_and_never_nought() -> None:
+    app, _ = app_of(changed(judgement(), gpus=(bare_gpu(0),), jobs=()))
+    async with running(app):
+        row = next(line for line in text(app).splitlines() if line.startswith("  0 "))
+    assert "–" in row and "0.0" not in row and " 0 " not in row[4:]
+
+
+async def test_the_same_finding_on_many_gpus_is_one_line() -> None:
+    judged = judgement()
+    judged = type(judged)(
+        frame=judged.frame,
+        findings=tuple(finding("HW210", "utilisation low", "warning", gpu) for gpu in range(6)),
+    )
+    app, _ = app_of(judged)
+    async with running(app):
+        assert "GPU 0-5" in text(app)
+        assert text(app).count("HW210") == 1
+        assert "▲ 1" in text(app)
+
+
+async def test_a_healthy_node_says_that_nothing_was_found() -> None:
+    judged = judgement()
+    app, _ = app_of(type(judged)(frame=judged.frame))
+    async with running(app):
+        assert "✓ nothing found" in text(app)
+        assert "✖ 0  ▲ 0" in text(app)
+
+
+async def test_no_rank_with_phases_no_ledger() -> None:
+    app, _ = app_of(changed(judgement(), jobs=()))
+    async with running(app):
+        assert "Where the last" not in text(app)
+
+
+async def test_silence_is_told() -> None:
+    clock = Clock()
+    app, _ = app_of(clock=clock)
+    async with running(app) as pilot:
+        assert "NO NEWS" not in text(app)
+        clock.now += 9
+        await pilot.pause(1.2)
+        assert "NO NEWS 9.0 s" in text(app)
+
+
+async def test_the_end_is_told_with_its_reason() -> None:
+    app, watch = app_of()
+    async with running(app) as pilot:
+        watch.end("the collector ended unexpectedly (signal 9)")
+        await pilot.pause()
+        assert "ENDED" in text(app)
+        from gputop.tui.widgets.bottom_line import BottomLine
+
+        last = app.screen.query_one(BottomLine).render_line(0).text
+        assert "the collector ended unexpectedly (signal 9); what is shown is old" in last
+
+
+async def test_before_the_first_reading() -> None:
+    watch = StillWatch()
+    app = GputopApp(watch)
+    async with running(app) as pilot:
+        await pilot.pause()
+        assert "waiting for the first reading" in text(app)
+        await pilot.press("down", "enter", "4", "6", "slash", "escape", "space", "plus")
+        await pilot.pause()
+
+
+async def test_the_past_is_not_drawn_piece_by_piece() -> None:
+    watch = StillWatch(judgement(), judgement())
+    watch.past_samples = 2
+    app = GputopApp(watch)
+    async with running(app) as pilot:
+        await pilot.pause()
+        assert "waiting" in text(app)
+        watch.push(judgement())
+        await pilot.pause()
+        assert "── GPUs" in text(app)
+
+
+@pytest.mark.parametrize("columns", [80, 132, 200])
+async def test_ascii_is_ascii(columns: int) -> None:
+    app, _ = app_of(judgement("gpu-lost"), ascii_only=True)
+    async with running(app, (columns, 40)) as pilot:
+        for keys in ((), ("down", "enter"), ("4",), ("6",), ("question_mark",)):
+            await pilot.press(*keys)
+            await pilot.pause()
+            canvas = app.screen.query_one(Canvas)
+            for y in range(len(canvas.lines)):
+                assert canvas.render_line(y).text.isascii()
+                painted = canvas.paint(y, 0, columns)
+                assert painted is not None and painted.isascii()
+
+
+async def test_no_colour_is_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app, _ = app_of(judgement("gpu-lost"))
+    async with running(app):
+        canvas = app.screen.query_one(Canvas)
+        for y in range(len(canvas.lines)):
+            for segment in canvas.render_line(y):
+                assert segment.style is None or segment.style.color is None
+        assert "█" in text(app) and "▒" in text(app)
