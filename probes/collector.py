@@ -7,10 +7,12 @@ process is stuck, it leaves it behind.
 
 from __future__ import annotations
 
-import threading
+import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 
 from .limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from .runner import SourceRunner
@@ -29,6 +31,8 @@ from .source import Part, Source
 
 GRACE_RATIO = 0.25
 """Share of the interval for which a sample waits for its sources before it leaves without them."""
+STAGGER_SECONDS = 0.004
+"""So long one source is waited for before another one is asked beside it."""
 FORGET_SECONDS = 60.0
 """A reading of this age is not sent again, except a GPU's, whose row must stay."""
 
@@ -85,7 +89,8 @@ class Collector:
         self._boot_id = boot_id
         self._clock = clock
         self._runners: list[SourceRunner] = []
-        self._changed = threading.Condition()
+        self._waiting: deque[SourceRunner] = deque()
+        self._news: SimpleQueue[None] = SimpleQueue()
         self._hurry = False
         self._sequence = 0
         self._interval = 1.0
@@ -93,9 +98,9 @@ class Collector:
 
     def add(self, source: Source) -> None:
         """Take up a source. Any thread may call this at any time."""
-        runner = SourceRunner(source, self._notify, self._clock)
-        with self._changed:
-            self._runners.append(runner)
+        runner = SourceRunner(source, self._ask_next, self._clock)
+        self._runners.append(runner)
+        self._waiting.append(runner)
 
     def set_interval(self, seconds: float) -> float:
         """From the next sample on; returns what it was held to."""
@@ -105,9 +110,8 @@ class Collector:
 
     def hurry(self) -> None:
         """Take the next sample now."""
-        with self._changed:
-            self._hurry = True
-            self._changed.notify_all()
+        self._hurry = True
+        self._news.put(None)
 
     def samples(self) -> Iterator[Sample]:
         """One sample each interval, for ever, on time whatever the sources do."""
@@ -121,32 +125,49 @@ class Collector:
                 due = self._clock()
 
     def _ask_all(self, deadline: float) -> None:
-        """Ask every source that is free, and those that they bring along; wait for them a little."""
-        seen: set[SourceRunner] = set()
-        asked: list[SourceRunner] = []
-        with self._changed:
-            while True:
-                for runner in self._runners:
-                    if runner not in seen:
-                        seen.add(runner)
-                        if not runner.busy:  # else it hangs since an earlier tick: no more waiting
-                            runner.ask()
-                            asked.append(runner)
-                left = deadline - self._clock()
-                if left <= 0 or not any(runner.busy for runner in asked):
-                    return
-                self._changed.wait(left)
+        """Ask every source that is free, and those that they bring along; wait for them a little.
+
+        Each that has answered asks the next. Threads that read together would take the interpreter
+        from each other at every call, which costs more than the calls; but one that does not answer
+        at once does not hold up the rest.
+        """
+        hanging = [runner for runner in self._runners if runner.busy]  # since an earlier tick
+        self._waiting.extend(
+            runner
+            for runner in self._runners
+            if runner not in hanging and runner not in self._waiting
+        )
+        self._ask_next()
+        while (left := deadline - self._clock()) > 0:
+            waiting = len(self._waiting)
+            if not waiting and not any(r.busy for r in self._runners if r not in hanging):
+                return
+            self._wait(min(STAGGER_SECONDS, left))
+            if waiting and waiting == len(self._waiting):
+                self._ask_next()
+        while self._waiting:
+            self._ask_next()
+
+    def _ask_next(self) -> None:
+        try:
+            self._waiting.popleft().ask()
+        except IndexError:
+            self._news.put(None)  # that was the last one
 
     def _sleep_until(self, due: float) -> bool:
         """Whether somebody was in a hurry before that."""
-        with self._changed:
-            while not self._hurry:
-                left = due - self._clock()
-                if left <= 0:
-                    return False
-                self._changed.wait(left)
-            self._hurry = False
-            return True
+        while not self._hurry:
+            left = due - self._clock()
+            if left <= 0:
+                return False
+            self._wait(left)
+        self._hurry = False
+        return True
+
+    def _wait(self, seconds: float) -> None:
+        """Until something has changed, or the time is over."""
+        with contextlib.suppress(Empty):
+            self._news.get(timeout=max(0.0, seconds))
 
     def _sample(self) -> Sample:
         now = self._clock()
@@ -181,7 +202,3 @@ class Collector:
                 if not forgotten or isinstance(part, GpuReading):
                     gathered.add(part)
         return gathered, tuple(statuses)
-
-    def _notify(self) -> None:
-        with self._changed:
-            self._changed.notify_all()

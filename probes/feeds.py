@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import math
 import os
 import select
@@ -21,6 +22,8 @@ from .wire import Splitter, WireError, decode, encode
 
 STOP_SECONDS = 0.3
 KILL_SECONDS = 0.2
+PIPE_BYTES = 1 << 18
+DYING_SECONDS = 0.3
 
 
 class FeedError(Exception):
@@ -79,6 +82,8 @@ class CollectorFeed:
         )
         assert self._process.stdout is not None
         self._output = self._process.stdout.fileno()
+        with contextlib.suppress(OSError):  # a whole sample at once; without it, in pieces
+            fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._splitter = Splitter()
         self._early: list[Sample | Reply] = []
 
@@ -108,7 +113,7 @@ class CollectorFeed:
         """What arrives until the deadline, on the monotonic clock."""
         try:
             while self._has_news(deadline):
-                data = os.read(self._output, 1 << 18)
+                data = os.read(self._output, PIPE_BYTES)
                 if not data:
                     break
                 for body in self._splitter.feed(data):
@@ -176,14 +181,15 @@ def collector_command(
 
 def wedged_collectors(root: Path = Path("/")) -> list[int]:
     """Pids of collectors of this user that were killed but hang on in the kernel."""
-    return [
-        int(entry.name)
-        for entry in (root / "proc").iterdir()
-        if entry.name.isdecimal() and _is_wedged(entry)
-    ]
+    found = [entry for entry in (root / "proc").iterdir() if _is_wedged(entry)]
+    if found:
+        time.sleep(DYING_SECONDS)  # whoever merely takes a moment to die is gone by then
+    return [int(entry.name) for entry in found if _is_wedged(entry)]
 
 
 def _is_wedged(process: Path) -> bool:
+    if not process.name.isdecimal():
+        return False
     try:
         if process.stat().st_uid != os.geteuid():
             return False
@@ -196,5 +202,6 @@ def _is_wedged(process: Path) -> bool:
     killed = any(
         int(status[mask][0], 16) >> (signal.SIGKILL - 1) & 1 for mask in ("SigPnd", "ShdPnd")
     )
-    # Its main thread may have ended while another one hangs: then it is a zombie with threads left.
-    return killed or (status["State"][0] == "Z" and int(status["Threads"][0]) > 1)
+    if status["State"][0] == "Z":  # dead, unless its main thread ended while another one hangs
+        return int(status["Threads"][0]) > 1
+    return killed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 
 from .sample import SourceState, SourceStatus
 from .source import Part, Source, SourceError
@@ -29,7 +30,7 @@ class SourceRunner:
         self._finished = finished
         self._clock = clock
         self._lock = threading.Lock()
-        self._wanted = threading.Semaphore(0)
+        self._wanted: SimpleQueue[None] = SimpleQueue()
         self._began: float | None = None
         self._parts: tuple[Part, ...] = ()
         self._read_at: float | None = None
@@ -50,7 +51,7 @@ class SourceRunner:
             if self._began is not None:
                 return
             self._began = self._clock()
-        self._wanted.release()
+        self._wanted.put(None)
 
     def newest(self) -> tuple[tuple[Part, ...], SourceStatus]:
         """The last good reading, however old, and how the source fares."""
@@ -67,7 +68,7 @@ class SourceRunner:
 
     def _run(self) -> None:
         while True:
-            self._wanted.acquire()
+            self._wanted.get()
             self._read()
             self._finished()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import itertools
 import os
 import time
@@ -115,11 +117,14 @@ class GputopApp(App[int]):
             self.post_message(Ended(reason))
 
         self._watch.start(on_judgement, on_end)
-        self.set_interval(_LOOK_SECONDS, self._look)
+        self._look_later()
 
     def on_judged(self, message: Judged) -> None:
         first = self.reader.newest is None
         self.reader.take(message.judgement)
+        if first:
+            # Nothing of what is loaded by now will ever be garbage: do not look at it again and again.
+            gc.freeze()
         if first or self.reader.clock() - self._drawn >= _BURST_SECONDS:
             self.redraw()
         elif not self._draw_due:
@@ -249,10 +254,17 @@ class GputopApp(App[int]):
         self.reader.filter = text
         self.redraw()
 
+    def _look_later(self) -> None:
+        # A timer of Textual's would cost as much as drawing a panel.
+        asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
     def _look(self) -> None:
         """Once a second: time passes also when nothing comes."""
+        if not self.is_running:
+            return
         if self.reader.held is not None or self.reader.silent_seconds():
             self.redraw()
+        self._look_later()
 
     def _handle_exception(self, error: Exception) -> None:
         """A fault of ours ends in one sentence and an exit code, with the terminal as it was."""

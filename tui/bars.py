@@ -56,7 +56,7 @@ def buckets(values: Sequence[float | None], size: int, phase: int) -> list[float
 
 def chart(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
     """Rows of blocks from the highest down, one cell a value, the newest at the right."""
-    newest = list(values[-width:]) if width > 0 else list[float | None]()
+    newest: Sequence[float | None] = values[-width:] if width > 0 else ()
     levels = [_level(value, top, 8 * height) for value in newest]
     return [
         "".join([_block(level - 8 * row) for level in levels]).rjust(width)

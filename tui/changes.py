@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .lines import Line, width_of
+from .lines import Line, Span, width_of
 
 JOIN_CELLS = 8
 """Moving the cursor costs about as many bytes as writing so many cells again."""
@@ -22,34 +22,38 @@ def changed_runs(before: Line, after: Line) -> list[tuple[int, int]]:
 
 
 def _changed_spans(before: Line, after: Line) -> Iterator[tuple[int, int]]:
-    """Spans are compared while they lie in the same places; from there on all counts as changed."""
-    column = 0
-    for at, span in enumerate(after):
-        text, role = span
-        width = len(text) if text.isascii() else width_of(text)
-        if at >= len(before):
-            yield column, column + width
-        elif span != before[at]:
-            was, old_role = before[at]
-            if width_of(was) != width:
-                yield from _beyond(before[at:], after[at:], column)
-                return
-            if role == old_role and width == len(text) == len(was):
-                first, last = _trimmed(was, text)
-                yield column + first, column + last
+    """Both lines are walked along, span by span, and meet again wherever their spans end alike."""
+    old_at = new_at = column = 0
+    while new_at < len(after) and old_at < len(before):
+        old, new = before[old_at], after[new_at]
+        old_at, new_at = old_at + 1, new_at + 1
+        end = column + width_of(new[0])
+        if old == new:
+            column = end
+            continue
+        old_end = column + width_of(old[0])
+        if old_end == end:
+            yield _within(old, new, column, end)
+            column = end
+            continue
+        start = column
+        while old_end != end:
+            if old_end < end:
+                old_end += width_of(before[old_at][0])
+                old_at += 1
             else:
-                yield column, column + width
-        column += width
+                end += width_of(after[new_at][0])
+                new_at += 1
+        yield start, end
+        column = end
 
 
-def _beyond(before: Line, after: Line, column: int) -> Iterator[tuple[int, int]]:
-    """What differs where the spans do not lie in the same places: all but an equal end."""
-    same = 0
-    for old, new in zip(reversed(before), reversed(after), strict=False):
-        if old != new:
-            break
-        same += width_of(new[0])
-    yield column, column + sum(width_of(text) for text, _ in after) - same
+def _within(old: Span, new: Span, column: int, end: int) -> tuple[int, int]:
+    """What differs between two spans of one place."""
+    if old[1] == new[1] and len(old[0]) == len(new[0]) == end - column:
+        first, last = _trimmed(old[0], new[0])
+        return column + first, column + last
+    return column, end
 
 
 def _trimmed(before: str, after: str) -> tuple[int, int]:

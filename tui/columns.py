@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+import msgspec
 
 from .glyphs import SELECTED
 from .lines import Line, LineBuilder, Span, left, right
@@ -15,8 +16,7 @@ MARGIN = 1
 """Cells on both sides of a table."""
 
 
-@dataclass(frozen=True)
-class Column(Generic[Row]):
+class Column(msgspec.Struct, Generic[Row], frozen=True):
     """One column. ``cell`` is told the width that it must fill exactly."""
 
     title: str
@@ -30,8 +30,7 @@ class Column(Generic[Row]):
     """Text: title and cells at the left."""
 
 
-@dataclass(frozen=True)
-class Layout(Generic[Row]):
+class Layout(msgspec.Struct, Generic[Row], frozen=True):
     """Columns with their widths, for lines of one width."""
 
     columns: tuple[tuple[Column[Row], int], ...]

@@ -43,12 +43,16 @@ def clip(text: str, width: int) -> str:
 
 def left(text: str, width: int) -> str:
     """The text in exactly ``width`` cells, at the left."""
+    if len(text) <= width and text.isascii():
+        return text.ljust(width)
     clipped = clip(text, width)
     return clipped + " " * (width - width_of(clipped))
 
 
 def right(text: str, width: int) -> str:
     """The text in exactly ``width`` cells, at the right."""
+    if len(text) <= width and text.isascii():
+        return text.rjust(width)
     clipped = clip(text, width)
     return " " * (width - width_of(clipped)) + clipped
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from ..rules.finding import Judgement
 from .view import SORT_KEYS, SortKey, Target, View, WatchLike
@@ -13,8 +14,7 @@ INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SLACK_SECONDS = 2.0
 
 
-@dataclass
-class Reader:
+class Reader(msgspec.Struct):
     """The newest judgement, the one that is held, and the reader's wishes."""
 
     watch: WatchLike

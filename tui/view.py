@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
+
+import msgspec
 
 from ..probes.frame import Frame, ProcessFrame
 from ..probes.sample import Reply
@@ -49,8 +50,7 @@ class WatchLike(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class View:
+class View(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a picture depends on, apart from its size."""
 
     judgement: Judgement

@@ -104,7 +104,10 @@ MAYBE = st.one_of(st.none(), st.floats(allow_nan=True), st.integers(-(2**70), 2*
 @st.composite
 def odd_frames(draw: Any) -> Frame:
     """Frames with hardly anything in them, and nothing that can be relied on."""
-    text = lambda: draw(ODD)
+
+    def text() -> str:
+        return str(draw(ODD))
+
     gpus = tuple(
         msgspec.structs.replace(
             bare_gpu(index),

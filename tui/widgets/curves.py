@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ...probes.frame import GpuFrame
 from ...rules.history import History
@@ -15,8 +16,7 @@ from ..lines import Line, LineBuilder, blank, right
 _GAP = 3
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True):
     """One signal."""
 
     title: str

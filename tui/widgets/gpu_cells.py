@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ...probes.frame import GpuFrame, RankFrame
 from .. import format
@@ -40,8 +41,7 @@ PHASE_ROLES = {
 }
 
 
-@dataclass(frozen=True)
-class GpuRow:
+class GpuRow(msgspec.Struct, frozen=True):
     """What a row shows."""
 
     gpu: GpuFrame

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from ...probes.frame import ProcessFrame
 from .. import format
@@ -17,8 +18,7 @@ _BLOCKED = "D"
 _WORST_STATES = {"D": "hot", "Z": "hot", "T": "warm", "t": "warm"}
 
 
-@dataclass(frozen=True)
-class ProcessRow:
+class ProcessRow(msgspec.Struct, frozen=True):
     """What a row shows."""
 
     process: ProcessFrame
