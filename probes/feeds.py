@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import math
 import os
 import select
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from .child import PIPE_BYTES, Child
 from .command import Command, Stop
 from .limits import COLLECTOR_NAME
 from .sample import Hello, Reply, Sample
@@ -22,7 +19,6 @@ from .wire import Splitter, WireError, decode, encode
 
 STOP_SECONDS = 0.3
 KILL_SECONDS = 0.2
-PIPE_BYTES = 1 << 18
 DYING_SECONDS = 0.3
 
 
@@ -58,39 +54,27 @@ class Feed(Protocol):
 
 
 class CollectorFeed:
-    """Samples of a collector that this process starts.
+    """Samples of a collector on this machine, which is started here.
+
+    It must be made while this process has one thread.
 
     Args:
-        command: the collector's command line.
-        title: see `Feed`.
+        interval_seconds: between samples.
+        without: names of sources that the collector shall not use.
+        pids: processes to watch from the start.
     """
 
     simulated = False
     past_samples = 0
 
-    def __init__(self, command: Sequence[str], title: str = "live") -> None:
-        self.title = title
+    def __init__(
+        self, interval_seconds: float, *, without: Sequence[str] = (), pids: Sequence[int] = ()
+    ) -> None:
+        self.title = f"live pid {pids[0]}" if pids else "live"
         self._closing = False
-        # A session of its own: Ctrl-C at the terminal is for the front end alone.
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            bufsize=0,
-        )
-        assert self._process.stdout is not None
-        self._output = self._process.stdout.fileno()
-        with contextlib.suppress(OSError):  # a whole sample at once; without it, in pieces
-            fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._child = Child(lambda: _collect(interval_seconds, without, pids))
         self._splitter = Splitter()
         self._early: list[Sample | Reply] = []
-
-    @property
-    def pid(self) -> int:
-        """Of the collector."""
-        return self._process.pid
 
     def first(self, seconds: float) -> Sample | None:
         """Wait for the first sample, but no longer than that; `messages` brings it all the same.
@@ -113,7 +97,7 @@ class CollectorFeed:
         """What arrives until the deadline, on the monotonic clock."""
         try:
             while self._has_news(deadline):
-                data = os.read(self._output, PIPE_BYTES)
+                data = os.read(self._child.output, PIPE_BYTES)
                 if not data:
                     break
                 for body in self._splitter.feed(data):
@@ -125,58 +109,36 @@ class CollectorFeed:
         except WireError as error:
             raise FeedError(str(error)) from error
         if not self._closing:
-            raise FeedError(f"the collector ended unexpectedly ({self._how_it_ended()})")
+            how = self._child.ended_within(KILL_SECONDS) or "its output was closed"
+            raise FeedError(f"the collector ended unexpectedly ({how})")
 
     def _has_news(self, deadline: float) -> bool:
         if deadline == math.inf:
             return True
-        return bool(select.select([self._output], [], [], max(0.0, deadline - time.monotonic()))[0])
+        left = max(0.0, deadline - time.monotonic())
+        return bool(select.select([self._child.output], [], [], left)[0])
 
     def send(self, command: Command) -> None:
-        assert self._process.stdin is not None
-        with contextlib.suppress(OSError, ValueError):  # it is gone: `messages` will say so
-            self._process.stdin.write(encode(command))
+        self._child.write(encode(command))
 
     def close(self) -> str:
         self._closing = True
         self.send(Stop(command_id=0))
-        if self._ends_within(STOP_SECONDS):
+        if self._child.ended_within(STOP_SECONDS):
             return ""
-        self._process.kill()
-        if self._ends_within(KILL_SECONDS):
+        self._child.kill()
+        if self._child.ended_within(KILL_SECONDS):
             return ""
-        # Else the interpreter would wait for it in its own clean-up.
-        self._process.returncode = 0
         return (
-            f"The collector (pid {self.pid}) hangs in the driver and cannot be killed; "
+            f"The collector (pid {self._child.pid}) hangs in the driver and cannot be killed; "
             "it ends by itself when the driver answers."
         )
 
-    def _ends_within(self, seconds: float) -> bool:
-        try:
-            self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
 
-    def _how_it_ended(self) -> str:
-        code = self._process.wait(KILL_SECONDS) if self._ends_within(KILL_SECONDS) else None
-        if code is None:
-            return "its output was closed"
-        return f"signal {-code}" if code < 0 else f"exit code {code}"
+def _collect(interval_seconds: float, without: Sequence[str], pids: Sequence[int]) -> None:
+    from .collect import collect  # in the child, beside what the front end is loading
 
-
-def collector_command(
-    interval_seconds: float, *, without: Sequence[str] = (), pids: Sequence[int] = ()
-) -> list[str]:
-    """The command line of a collector on this machine.
-
-    ``-P`` keeps modules that lie in the current folder, such as a stray ``types.py``, out of it.
-    """
-    options = [f"--interval={interval_seconds:g}"]
-    options += [f"--without={name}" for name in without]
-    options += [f"--pid={pid}" for pid in pids]
-    return [sys.executable, "-P", "-m", "gputop", "collect", *options]
+    collect(interval_seconds=interval_seconds, without=frozenset(without), pids=tuple(pids))
 
 
 def wedged_collectors(root: Path = Path("/")) -> list[int]:

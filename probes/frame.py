@@ -7,6 +7,7 @@ Each class adds to the reading it inherits from; units and the meaning of ``None
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -177,7 +178,7 @@ class SourceFrame(SourceStatus, frozen=True, kw_only=True, omit_defaults=False):
     """Of its last good reading; ``None``: there never was one."""
 
 
-class Frame(msgspec.Struct, frozen=True, kw_only=True):
+class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything known of one node at one instant, ready to be drawn, exported or judged."""
 
     schema_version: int = SCHEMA_VERSION
@@ -200,13 +201,23 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True):
     xids: tuple[XidReading, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
 
+    # Looked up many times a frame; not fields, so neither sent nor printed.
+
+    @cached_property
+    def _gpus(self) -> dict[int, GpuFrame]:
+        return {gpu.index: gpu for gpu in self.gpus}
+
+    @cached_property
+    def _processes(self) -> dict[int, ProcessFrame]:
+        return {process.pid: process for process in self.processes}
+
     def gpu(self, index: int) -> GpuFrame | None:
         """The GPU of that NVML index, or ``None``."""
-        return next((gpu for gpu in self.gpus if gpu.index == index), None)
+        return self._gpus.get(index)
 
     def process(self, pid: int) -> ProcessFrame | None:
         """The process of that pid, or ``None``."""
-        return next((process for process in self.processes if process.pid == pid), None)
+        return self._processes.get(pid)
 
     def source(self, name: str) -> SourceFrame | None:
         """How the source of that name fared, or ``None``."""

@@ -38,6 +38,8 @@ def with_causes(
             ):
                 cause_of[number] = other
                 break
+    if not cause_of:
+        return tuple(findings)
     linked = [
         msgspec.structs.replace(
             finding,

@@ -261,3 +261,19 @@ def test_a_broken_settings_file_names_the_nearest_key(tmp_path: Path) -> None:
     done = run("--rules", str(file), "demo", "--once")
     assert "temperature_celsius" in complaint(done)
     assert done.returncode == 64
+
+
+def test_the_terminals_own_size_counts_not_stale_variables() -> None:
+    env = {**os.environ, "COLUMNS": "80", "LINES": "24"}
+    with closing(Pty([*GPUTOP, "demo", "healthy"], columns=160, lines=40, env=env)) as program:
+        program.wait_for("\x1b[40;", 20)  # the cursor goes to the last line
+        program.type("q")
+        assert program.process.wait(20) == 0
+
+
+def test_a_terminal_that_does_not_know_its_size_is_taken_to_be_80x24() -> None:
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    with closing(Pty([*GPUTOP, "demo", "healthy"], columns=0, lines=0, env=env)) as program:
+        program.wait_for("node17", 20)
+        program.type("q")
+        assert program.process.wait(20) == 0

@@ -11,7 +11,6 @@ from ..probes.feeds import (
     CollectorFeed,
     Feed,
     FeedError,
-    collector_command,
     wedged_collectors,
 )
 from ..probes.sample import Sample
@@ -57,6 +56,7 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
         if why:
             feed.close()
             return complain(f"{why}; {_HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
+    _believe_terminal()
     watched = Watch(feed, engine)
     app = GputopApp(watched, ascii_only=options.ascii)
     app.run()
@@ -64,6 +64,14 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
     if watched.stuck:
         print(watched.stuck, file=sys.stderr)
     return app.return_code or 0
+
+
+def _believe_terminal() -> None:
+    """COLUMNS and LINES are for a terminal that does not know its size; else they may be stale."""
+    columns, lines = os.get_terminal_size(sys.stdout.fileno())
+    if columns and lines:
+        os.environ.pop("COLUMNS", None)
+        os.environ.pop("LINES", None)
 
 
 def why_not(sample: Sample) -> str:
@@ -98,10 +106,7 @@ def _feed(options: Namespace, once: bool) -> Feed:
             "going on without NVML until it ends"
         )
     interval = min(options.interval, 0.5) if once else options.interval
-    return CollectorFeed(
-        collector_command(interval, without=without, pids=pids),
-        title=f"live pid {pids[0]}" if pids else "live",
-    )
+    return CollectorFeed(interval, without=without, pids=pids)
 
 
 def _is_screen() -> bool:
