@@ -247,8 +247,9 @@ class GputopApp(App[int]):
         """Say why values of what is selected are missing."""
         judgement = self.reader.shown
         gpu = judgement.frame.gpu(int(target.id)) if judgement and target.kind == "gpu" else None
-        if gpu is not None:
-            self.tell(why_missing(gpu))
+        why = why_missing(gpu) if gpu else ""
+        if why:
+            self.tell(why)
 
     def _filter(self, text: str, done: bool) -> None:
         self.reader.filter = text

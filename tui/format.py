@@ -66,10 +66,12 @@ def decimal(count: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """``4.1 s``, ``41 s``, ``6 min``, ``2 h 05``, ``3 d 4 h``."""
+    """``40 ms``, ``4.1 s``, ``41 s``, ``6 min``, ``2 h 05``, ``3 d 4 h``."""
     if seconds is None or not math.isfinite(seconds):
         return DASH
     seconds = max(0.0, seconds)
+    if seconds < 0.0005:
+        return "0 s"
     if seconds < 0.0995:
         return f"{seconds * 1e3:.0f} ms"
     if seconds < 9.95:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rich.cells import cell_len, set_cell_size
@@ -13,17 +12,13 @@ Span = tuple[str, str]
 """Text, and the role it plays; `look.ROLES` says what each role looks like."""
 Line = tuple[Span, ...]
 
-_UNPRINTABLE = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ud800-\udfff]"
-)
-
 
 def plain(text: str) -> str:
     """Text from outside with nothing in it that could move the cursor or join with its neighbours."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        character if cell_len(character) else "?" for character in _UNPRINTABLE.sub("?", text)
+        character if character.isprintable() and cell_len(character) else "?" for character in text
     )
 
 

@@ -5,13 +5,32 @@ from __future__ import annotations
 from ..probes.frame import GpuFrame
 from .widgets.evidence import words_of
 
+_IN_THE_ROW = (
+    "utilization_ratio",
+    "sm_active_ratio",
+    "tensor_active_ratio",
+    "dram_active_ratio",
+    "memory_used_bytes",
+    "memory_total_bytes",
+    "power_watts",
+    "power_limit_watts",
+    "temperature_celsius",
+    "sm_clock_hertz",
+    "pcie_rx_bytes_per_second",
+    "pcie_tx_bytes_per_second",
+    "nvlink_rx_bytes_per_second",
+    "nvlink_tx_bytes_per_second",
+)
+
 
 def why_missing(gpu: GpuFrame) -> str:
-    """One sentence on everything that a GPU does not give."""
+    """One sentence on the dashes in a GPU's row; empty where there are none."""
     if gpu.status != "ok":
         return f"GPU {gpu.index}: {gpu.status_reason or gpu.status}"
     reasons: dict[str, list[str]] = {}
-    for field, reason in gpu.missing.items():
-        reasons.setdefault(reason, []).append(words_of(field))
+    for field in _IN_THE_ROW:
+        if getattr(gpu, field) is None:
+            reason = gpu.missing.get(field, "not read yet")
+            reasons.setdefault(reason, []).append(words_of(field))
     parts = [f"{', '.join(fields)} {reason}" for reason, fields in reasons.items()]
-    return f"GPU {gpu.index}: " + ("; ".join(parts) or "all values are there")
+    return f"GPU {gpu.index}: {'; '.join(parts)}" if parts else ""

@@ -78,7 +78,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return [
             finding
             for finding in self.judgement.findings
-            if finding.state in states and self.lets(finding.id, finding.name, finding.subject.id)
+            if finding.state in states and self.lets(*_texts(finding))
         ]
 
     def lets(self, *texts: object) -> bool:
@@ -100,6 +100,17 @@ class Block(NamedTuple):
 
     def __add__(self, other: Block) -> Block:  # type: ignore[override]
         return Block(self.lines + other.lines, self.targets + other.targets)
+
+
+def _texts(finding: Finding) -> tuple[str, ...]:
+    subject = finding.subject
+    return (
+        finding.id,
+        finding.name,
+        subject.id,
+        "" if subject.gpu is None else f"GPU {subject.gpu}",
+        "" if subject.rank is None else f"r{subject.rank}",
+    )
 
 
 def finding_target(finding: Finding) -> Target:

@@ -7,12 +7,13 @@ import re
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from textual.geometry import Region
-from tui_watch import app_of, judgement, played
 
 from gputop.tui.lines import Line, LineBuilder, plain, text_of
 from gputop.tui.screens.picture_screen import PictureScreen
 from gputop.tui.widgets.canvas import Canvas
 from gputop.tui.widgets.tight import RunsUpdate
+
+from tui_watch import app_of, judgement, played
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 WIDTH = 40

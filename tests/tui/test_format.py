@@ -16,7 +16,8 @@ WIDTHS = st.integers(min_value=1, max_value=20)
     ("seconds", "text"),
     [
         (None, "–"),
-        (0.0, "0 ms"),
+        (0.0, "0 s"),
+        (0.0412, "41 ms"),
         (0.412, "0.4 s"),
         (4.06, "4.1 s"),
         (9.96, "10 s"),
@@ -25,7 +26,7 @@ WIDTHS = st.integers(min_value=1, max_value=20)
         (360.0, "6 min"),
         (7500.0, "2 h 05"),
         (273_600.0, "3 d 4 h"),
-        (-3.0, "0 ms"),
+        (-3.0, "0 s"),
     ],
 )
 def test_durations(seconds: float | None, text: str) -> None:

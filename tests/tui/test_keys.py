@@ -9,7 +9,6 @@ import signal
 import msgspec
 import pytest
 from textual.pilot import Pilot
-from tui_watch import Clock, app_of, judgement, played, running, with_gpu
 
 from gputop.probes.sample import Reply
 from gputop.tui.app import GputopApp
@@ -19,6 +18,8 @@ from gputop.tui.screens.picture_screen import PictureScreen
 from gputop.tui.view import gpu_target
 from gputop.tui.widgets.bottom_line import BottomLine
 from gputop.tui.widgets.canvas import Canvas
+
+from tui_watch import Clock, app_of, judgement, played, running, with_gpu
 
 SIZE = (132, 43)
 

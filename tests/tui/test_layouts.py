@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tui_watch import bare_gpu, judgement, view, with_gpus
 
 from gputop.probes.frame import Frame, HostFrame, JobFrame, ProcessFrame, RankFrame
 from gputop.rules.finding import Judgement
@@ -29,6 +28,8 @@ from gputop.tui.widgets.curves import curve_lines
 from gputop.tui.widgets.facts import fact_lines
 from gputop.tui.widgets.finding_page import finding_page
 
+from tui_watch import bare_gpu, judgement, view, with_gpus
+
 SCENARIOS = ("healthy", "gpu-lost", "driver-wedged", "input-bound", "thermal-throttle")
 WIDTHS = st.integers(min_value=20, max_value=250)
 HEIGHTS = st.integers(min_value=5, max_value=70)
@@ -40,6 +41,7 @@ def check(block: Block, width: int, height: int) -> None:
     """Exactly the size; as many targets as lines."""
     assert len(block.lines) == len(block.targets) == height
     assert {width_of(text_of(line)) for line in block.lines} == {width}
+    assert all(text_of(line).isprintable() for line in block.lines)
 
 
 def check_panels(block: Block) -> None:
@@ -134,6 +136,7 @@ def odd_frames(draw: Any) -> Frame:
         name=text(),
         command=(text(), text()),
         wait_channel=text(),
+        state=text(),
         cpu_cores=draw(MAYBE),
         rss_bytes=draw(MAYBE),
         gpus=(0,),

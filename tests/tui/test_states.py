@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import pytest
+
+from gputop.tui.app import GputopApp
+from gputop.tui.lines import text_of
+from gputop.tui.widgets.canvas import Canvas
+
 from tui_watch import (
     Clock,
     StillWatch,
@@ -14,10 +19,6 @@ from tui_watch import (
     running,
     with_gpu,
 )
-
-from gputop.tui.app import GputopApp
-from gputop.tui.lines import text_of
-from gputop.tui.widgets.canvas import Canvas
 
 SIZE = (132, 43)
 
@@ -144,3 +145,12 @@ async def test_no_colour_is_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
             for segment in canvas.render_line(y):
                 assert segment.style is None or segment.style.color is None
         assert "█" in text(app) and "▒" in text(app)
+
+
+async def test_another_width_at_the_same_height() -> None:
+    app, _ = app_of()
+    async with running(app) as pilot:
+        for columns in (90, 200, 60, 132):
+            await pilot.resize_terminal(columns, 43)
+            await pilot.pause(0.2)
+            assert {len(line) for line in text(app).splitlines()} == {columns}

@@ -28,7 +28,8 @@ class Watch:
     history, simulated, title, stuck, past_samples = None, True, "broken", "", 0
     def start(self, on_judgement, on_end):
         if "{when}" == "start": raise ValueError("no luck")
-        on_judgement(Judgement(frame=Frame(time_seconds=0.0, monotonic_seconds=1.0, node="node")))
+        frame = Frame(time_seconds=0.0, monotonic_seconds=1.0, node="node", gpus=(None,))
+        on_judgement(Judgement(frame=frame))
 
 app = GputopApp(Watch())
 app.run()
@@ -95,11 +96,11 @@ def test_a_fault_of_ours_is_one_sentence(when: str) -> None:
 
 def test_a_terminal_without_a_size_is_taken_for_80x24() -> None:
     with closing(Pty([*GPUTOP, "demo", "healthy"], columns=0, lines=0, env=ENV)) as program:
-        program.wait_for("\x1b[24;1H", 20)
-        program.wait_for("nothing found", 20)
+        program.wait_for("Enter", 20)
         program.type("q")
         wait_until(lambda: program.process.poll() is not None, 10, "it ends")
         assert program.process.returncode == 0
+        assert b"\x1b[24;1H" in program.output and b"\x1b[25;1H" not in program.output
 
 
 def test_without_utf8_everything_sent_is_ascii() -> None:

@@ -39,7 +39,7 @@ class MainScreen(PictureScreen):
         view = self.gputop.view(self.selected)
         if view is None:
             return
-        target = self.selected or next(iter(self.targets(view)), None)
+        target = self.selected or _worst(view) or next(iter(self.targets(view)), None)
         if target is not None:
             self.open(target)
 
@@ -57,3 +57,9 @@ class MainScreen(PictureScreen):
         at = kinds.index(self.selected.kind) if self.selected else -1
         self.selected = firsts[kinds[(at + step) % len(kinds)]]
         self.redraw()
+
+
+def _worst(view: View) -> Target | None:
+    """The GPU that the most urgent finding is about."""
+    about = (finding.subject.gpu for finding in view.judgement.active)
+    return next((gpu_target(index) for index in about if index is not None), None)

@@ -38,7 +38,7 @@ class PictureScreen(Screen[None]):
         Binding("home,g", "move(-100000)", "first", show=False),
         Binding("end,G", "move(100000)", "last", show=False),
         Binding("escape", "leave", "back", show=False),
-        Binding("k", "signal", "signal the selected process", show=False),
+        Binding("k", "signal", "signal process", show=False),
         Binding("k", "move(-1)", "select", show=False),
     ]
 
@@ -106,6 +106,10 @@ class PictureScreen(Screen[None]):
         self._hints = hints_of(self)
 
     def on_resize(self, event: events.Resize) -> None:
+        if event.size != app_of(self).size:
+            # Textual would lay out for this older size, tell itself so, and swing between both for ever.
+            event.prevent_default()
+            return
         self.call_after_refresh(self.redraw)
 
     def on_screen_resume(self) -> None:

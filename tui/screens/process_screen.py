@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 
 from ...probes.frame import ProcessFrame
 from .. import format
@@ -19,6 +22,11 @@ from .picture_screen import PictureScreen
 
 class ProcessScreen(PictureScreen):
     """All processes as a tree, or sorted; below, everything about the selected one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("k", "signal", "signal process"),
+        Binding("k", "move(-1)", "select", show=False),
+    ]
 
     def __init__(self, selected: Target | None = None) -> None:
         super().__init__()

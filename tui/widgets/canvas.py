@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -38,6 +38,7 @@ class Canvas(Widget):
         super().__init__()
         self._convert = to_ascii if ascii_only else str
         self._lines: list[Line] = []
+        self._shown_size = Size(0, 0)
         self._styles: dict[str, Style] = {}
         self._codes: dict[str, tuple[str, str]] = {}
 
@@ -53,7 +54,8 @@ class Canvas(Widget):
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""
         before, self._lines = self._lines, list(lines)
-        if len(before) != len(self._lines):
+        size, self._shown_size = self._shown_size, self.size
+        if size != self.size or len(before) != len(self._lines):
             self.refresh()
             return
         regions = [

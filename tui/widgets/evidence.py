@@ -37,7 +37,7 @@ SIGNALS = {
     "pressure_memory_ratio": "memory pressure",
     "swap_in_bytes_per_second": "swap-in",
     "age_seconds": "age",
-    "state": "state",
+    "pci_bus_id": "PCI",
     "wait_channel": "waits in",
     "throttle_reasons": "clock held by",
 }

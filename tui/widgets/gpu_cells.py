@@ -11,7 +11,7 @@ from .. import format
 from ..bars import gauge, sparkline
 from ..columns import Spans
 from ..glyphs import DASH, DOWN, SLOWED, UP
-from ..lines import LineBuilder, Span, clip, left, right, width_of
+from ..lines import LineBuilder, Span, clip, left, plain, right, width_of
 
 SHOW_PHASE_AGE_SECONDS = 2.0
 _HOT_MARGIN_CELSIUS = 3.0
@@ -77,7 +77,7 @@ def phase(row: GpuRow, width: int) -> Spans:
     old = (format.duration(age) if wide else format.short_duration(age)) if shown else ""
     room = width - (width_of(old) + 1 if old else 0)
     role = PHASE_ROLES.get(row.rank.phase, "other")
-    return [(left(row.rank.phase, room), role), (f" {old}" if old else "", "strong")]
+    return [(left(plain(row.rank.phase), room), role), (f" {old}" if old else "", "strong")]
 
 
 def utilisation_bar(row: GpuRow, width: int) -> Spans:

@@ -9,7 +9,7 @@ from ...probes.frame import RankFrame
 from ...rules.history import History
 from ..bars import shares
 from ..glyphs import BLOCK, SHADES
-from ..lines import Line, LineBuilder, left, right
+from ..lines import Line, LineBuilder, left, plain, right
 from ..view import Block, View
 from .evidence import runs_text
 from .gpu_cells import PHASE_ROLES
@@ -22,6 +22,7 @@ _SHADES = {"compute": SHADES[0], "data": SHADES[1], "comm": SHADES[2]}
 """Where there are no colours to tell them apart."""
 _FIRST = ("compute", "data", "h2d", "comm")
 _WORTH_SAYING = 0.005
+_PERCENT = len("  xxxx %")
 
 
 class Account(NamedTuple):
@@ -60,8 +61,35 @@ def ledger_block(view: View, found: Sequence[Account], width: int, rows: int) ->
     told = list(found) if len(found) <= rows else _alike(found)
     told = told[:rows]
     names = _names(told)
-    who = max(len(_joined(account.names)) for account in told) if told else 0
-    return Block.of([_line(account, names, min(who, 14), width, view.shaded) for account in told])
+    who = min(14, max((len(_joined(account.names)) for account in told), default=0))
+    form = _Form(names, _worded(told, names, width - who - 5), who, width, view.shaded)
+    return Block.of([_line(account, form) for account in told])
+
+
+class _Form(NamedTuple):
+    """What the lines of a block have in common."""
+
+    names: Sequence[str]
+    """Parts of a bar, in their order."""
+    worded: Sequence[str]
+    """Those that are also said in words."""
+    who: int
+    """Cells for the ranks."""
+    width: int
+    shaded: bool
+
+
+def _worded(told: Sequence[Account], names: Sequence[str], room: int) -> list[str]:
+    """Those that are also said in words; where there is no room, not the smallest."""
+    kept = list(names)
+    most = {name: max(account.shares.get(name, 0.0) for account in told) for name in kept}
+    while kept and sum(len(name) + _PERCENT for name in kept) > room - _bar_width(room):
+        kept.remove(min(kept, key=lambda name: most[name]))
+    return kept
+
+
+def _bar_width(room: int) -> int:
+    return max(8, min(60, room // 2))
 
 
 def _shares(rank: RankFrame, history: History) -> dict[str, float]:
@@ -69,7 +97,7 @@ def _shares(rank: RankFrame, history: History) -> dict[str, float]:
     for phase in rank.phases:
         mean = history.rank(rank.pid, f"phase {phase}").mean(SECONDS)
         if mean is not None and mean > 0:
-            name = "compute" if phase in _COMPUTE else phase
+            name = "compute" if phase in _COMPUTE else plain(phase)
             found[name] = found.get(name, 0.0) + mean
     whole = sum(found.values())
     return {name: share / max(1.0, whole) for name, share in found.items()}
@@ -102,16 +130,14 @@ def _names(told: Sequence[Account]) -> list[str]:
     return ordered + (["other"] if "other" in worth else [])
 
 
-def _line(account: Account, names: Sequence[str], who: int, width: int, shaded: bool) -> Line:
-    said = list(_said(account, names))
-    fixed = 1 + who + 2
-    room = width - fixed - 2
-    bar = max(8, min(60, room // 2))
-    while said and sum(len(text) + 2 for text, _ in said) > room - bar:
-        said.pop()
-    bar = min(max(bar, room - sum(len(text) + 2 for text, _ in said) - 12), 100)
-    line = LineBuilder(width).gap().add(left(_joined(account.names), who), "strong").gap(2)
-    _draw_bar(line, account, names, min(bar, room), shaded)
+def _line(account: Account, form: _Form) -> Line:
+    room = form.width - form.who - 5
+    said = list(_said(account, form.worded))
+    taken = sum(len(text) + 2 for text, _ in said)
+    bar = min(max(_bar_width(room), room - taken - 12), 100, room)
+    line = LineBuilder(form.width).gap()
+    line.add(left(_joined(account.names), form.who), "strong").gap(2)
+    _draw_bar(line, account, form, bar)
     for text, role in said:
         line.gap(2).add(text, role)
     if account.origin and line.room > len(account.origin) + 2:
@@ -126,13 +152,10 @@ def _said(account: Account, names: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield f"{name} {right(f'{share * 100:.0f}', 3)} %", role
 
 
-def _draw_bar(
-    line: LineBuilder, account: Account, names: Sequence[str], width: int, shaded: bool
-) -> None:
-    ratios = [account.shares.get(name, 0.0) for name in names]
-    cells = shares(ratios, width)
-    for name, count in zip(names, cells, strict=True):
-        glyph = _SHADES.get(name, SHADES[3]) if shaded else BLOCK
+def _draw_bar(line: LineBuilder, account: Account, form: _Form, width: int) -> None:
+    cells = shares([account.shares.get(name, 0.0) for name in form.names], width)
+    for name, count in zip(form.names, cells, strict=True):
+        glyph = _SHADES.get(name, SHADES[3]) if form.shaded else BLOCK
         line.add(glyph * count, _role(name))
     line.gap(width - sum(cells))
 

@@ -113,7 +113,7 @@ def _gpus(process: ProcessFrame) -> str:
 
 
 def _state(row: ProcessRow, width: int) -> Spans:
-    state = row.process.state or DASH
+    state = plain(row.process.state or DASH)
     return [(left(state, width), _WORST_STATES.get(state, "text"))]
 
 
