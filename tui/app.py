@@ -17,6 +17,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from ..rules.finding import Judgement
+from .driver import QuietDriver
 from .exits import COULD_NOT_LOOK, INTERRUPTED, OK
 from .glyphs import speaks_utf8
 from .missing import why_missing
@@ -28,6 +29,8 @@ from .view import Target, View, WatchLike
 
 _LOOK_SECONDS = 1.0
 _BURST_SECONDS = 0.1
+_GARBAGE = 20_000
+"""New objects after which to look for garbage; a frame has some thousands, and leaves none."""
 
 
 class Judged(Message):
@@ -91,7 +94,7 @@ class GputopApp(App[int]):
         ascii_only: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=QuietDriver)
         self.ascii_only = ascii_only or not speaks_utf8(os.environ)
         self.animation_level = "none"
         self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
@@ -125,6 +128,7 @@ class GputopApp(App[int]):
         if first:
             # Nothing of what is loaded by now will ever be garbage: do not look at it again and again.
             gc.freeze()
+            gc.set_threshold(_GARBAGE, 10, 10)
         if first or self.reader.clock() - self._drawn >= _BURST_SECONDS:
             self.redraw()
         elif not self._draw_due:

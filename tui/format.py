@@ -24,6 +24,9 @@ def number(value: float | None, width: int, decimals: int = 0) -> str:
     """A number at the right of ``width`` cells, with fewer decimals where it would not fit."""
     if value is None or not math.isfinite(value):
         return DASH.rjust(width)[:width]
+    text = f"{value:{width}.{decimals}f}"
+    if len(text) == width and value >= 0:
+        return text
     for places in range(decimals, -1, -1):
         text = f"{value:.{places}f}"
         if float(text) == 0.0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...probes.frame import ProcessFrame
@@ -23,14 +24,25 @@ _MIN_GPUS = 3
 class Scene(NamedTuple):
     """What is worked out once for a picture."""
 
-    accounts: list[Account]
+    accounts: Sequence[Account]
     causes: list[Cause]
     processes: list[ProcessFrame]
 
 
-def draw(view: View, width: int, height: int) -> Block:
-    """Exactly ``height`` lines of exactly ``width`` cells."""
-    scene = Scene(accounts(view), causes(view.findings("active")), processes_of(view))
+def draw(view: View, width: int, height: int, told: Sequence[Account] | None = None) -> Block:
+    """Exactly ``height`` lines of exactly ``width`` cells.
+
+    Args:
+        view: what to draw from.
+        width: cells.
+        height: lines.
+        told: the accounts of the ranks, where they are known already.
+    """
+    scene = Scene(
+        accounts(view) if told is None else told,
+        causes(view.findings("active")),
+        processes_of(view),
+    )
     titled = height >= HEADINGS_FROM
     last = [heading("Host", width)] if titled else []
     last.append(host_line(view, width))

@@ -9,8 +9,11 @@ from textual.binding import Binding, BindingType
 
 from ..view import Block, Target, View, finding_target, gpu_target, process_target
 from ..widgets.finding_lines import causes
+from ..widgets.ledger import Account, accounts
 from .main_picture import draw, processes_of
 from .picture_screen import PictureScreen
+
+ACCOUNT_SECONDS = 2.0
 
 
 class MainScreen(PictureScreen):
@@ -22,8 +25,20 @@ class MainScreen(PictureScreen):
         Binding("shift+tab", "panel(-1)", "previous panel", show=False),
     ]
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: tuple[tuple[str, float], list[Account]] | None = None
+
     def draw(self, view: View, width: int, height: int) -> Block:
-        return draw(view, width, height)
+        return draw(view, width, height, self._accounts(view))
+
+    def _accounts(self, view: View) -> list[Account]:
+        """A mean over a minute need not be worked out anew each second."""
+        frame = view.frame
+        key = (frame.boot_id, frame.monotonic_seconds // ACCOUNT_SECONDS)
+        if self._told is None or self._told[0] != key:
+            self._told = (key, accounts(view))
+        return self._told[1]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

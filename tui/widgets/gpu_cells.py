@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -47,8 +47,8 @@ class GpuRow(msgspec.Struct, frozen=True):
     gpu: GpuFrame
     rank: RankFrame | None
     note: Sequence[Span]
-    past: Sequence[float | None] = ()
-    """Utilisation, oldest first."""
+    past: Callable[[int], Sequence[float | None]] = lambda _: ()
+    """For a number of cells: utilisation, oldest first."""
 
     @property
     def value_role(self) -> str:
@@ -90,7 +90,7 @@ def utilisation(row: GpuRow, width: int) -> Spans:
 
 
 def past(row: GpuRow, width: int) -> Spans:
-    return [(sparkline(row.past, width, 1.0), "spark")]
+    return [(sparkline(row.past(width), width, 1.0), "spark")]
 
 
 def sm(row: GpuRow, width: int) -> Spans:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from ...probes.frame import GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
@@ -111,13 +111,13 @@ def _line(
     chosen = view.selected == gpu_target(gpu.index)
     if gpu.status == "lost":
         return chosen_line(_lost_line(gpu, layout.width), chosen)
-    row = GpuRow(gpu, rank, _stale_note(gpu) or note, _past(view, gpu.index))
+    row = GpuRow(gpu, rank, _stale_note(gpu) or note, partial(_past, view, gpu.index))
     return chosen_line(layout.line(row), chosen)
 
 
-def _past(view: View, index: int) -> list[float | None]:
+def _past(view: View, index: int, cells: int) -> list[float | None]:
     series = view.history.gpu(index, "utilization_ratio")
-    values = series.last(_PAST_CELLS * PAST_SAMPLES_PER_CELL)
+    values = series.last(cells * PAST_SAMPLES_PER_CELL)
     return buckets(values, PAST_SAMPLES_PER_CELL, len(view.history))
 
 

@@ -31,7 +31,9 @@ Cell = Callable[[ProcessRow, int], Spans]
 
 def matching(view: View) -> list[ProcessFrame]:
     """The processes that the filter lets through, in the order asked for."""
-    found = [process for process in view.frame.processes if view.lets(*_texts(process))]
+    found = view.frame.processes
+    if view.filter:  # else nothing needs to be put in words
+        found = tuple(process for process in found if view.lets(*_texts(process)))
     return sorted(found, key=_ORDERS[view.sort])
 
 
@@ -44,10 +46,11 @@ def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: i
     """The titles, and as many processes as fit in ``rows`` lines with them."""
     room = max(0, rows - 1)
     first = window(len(rows_of), room, _selected(view, rows_of))
-    block = Block.of([table_header(width)])
-    for row in rows_of[first : first + room]:
-        block = block + row_block(view, row, width)
-    return block
+    blocks = [row_block(view, row, width) for row in rows_of[first : first + room]]
+    return Block(
+        [table_header(width), *(line for block in blocks for line in block.lines)],
+        [None, *(target for block in blocks for target in block.targets)],
+    )
 
 
 def table_header(width: int) -> Line:
@@ -58,8 +61,30 @@ def table_header(width: int) -> Line:
 def row_block(view: View, row: ProcessRow, width: int) -> Block:
     """One process."""
     target = process_target(row.process)
-    line = _layout(width).line(row)
+    line = _kept_line(row, width)
     return Block([chosen_line(line, view.selected == target)], [target])
+
+
+_kept: dict[tuple[object, ...], Line] = {}
+"""Lines drawn before: most processes look the same from one moment to the next."""
+_KEPT_MOST = 2000
+
+
+def _kept_line(row: ProcessRow, width: int) -> Line:
+    process = row.process
+    cores = process.cpu_cores
+    looks = (
+        *(width, row.branch, process.pid, process.start_time_seconds, process.user),
+        *(process.role, process.rank, process.gpus, process.gpu_memory_bytes, process.sm_ratio),
+        *(None if cores is None else round(cores, 3), process.rss_bytes, process.state),
+        *(process.wait_channel, process.name, process.command),
+    )
+    line = _kept.get(looks)
+    if line is None:
+        if len(_kept) >= _KEPT_MOST:
+            _kept.clear()
+        line = _kept[looks] = _layout(width).line(row)
+    return line
 
 
 def command_of(process: ProcessFrame) -> str:
