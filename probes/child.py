@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
 import os
 import select
 import signal
@@ -28,13 +27,11 @@ class Child:
     def __init__(self, run: Callable[[], object]) -> None:
         child_input, self.input = os.pipe()
         self.output, child_output = os.pipe()
-        gc.freeze()  # else the child's first collection would write to every page it shares
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self.input)
             os.close(self.output)
             _become(run, child_input, child_output)
-        gc.unfreeze()
         os.close(child_input)
         os.close(child_output)
         os.set_blocking(self.input, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -74,6 +75,9 @@ def collect(
     _add_sources(collector, interest, without)
     for sample in collector.samples():
         send(sample)
+        if not gc.isenabled():  # it is off while a program starts
+            gc.freeze()
+            gc.enable()
 
 
 def boot_id(root: Path = Path("/")) -> str:

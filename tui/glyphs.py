@@ -46,7 +46,7 @@ ASCII_TWINS: dict[str, str] = {
     SELECTED: ">",
     DASH: "-",
     ELLIPSIS: "~",
-    DOT: ",",
+    DOT: "|",
     DOWN: "v",
     UP: "^",
     TO: ">",

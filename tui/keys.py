@@ -34,6 +34,10 @@ _NAMES = {
 }
 
 
+_OTHERS_WORDS = {"Quit": "quit"}
+"""How Textual describes its own bindings → how we do."""
+
+
 class Keys(NamedTuple):
     """One action, with all its keys."""
 
@@ -61,7 +65,8 @@ def all_keys(screen: Screen[Any]) -> list[Keys]:
     found: dict[str, list[str]] = {}
     for binding in _bindings(screen):
         if binding.description:
-            names = found.setdefault(binding.description.lower(), [])
+            does = _OTHERS_WORDS.get(binding.description, binding.description)
+            names = found.setdefault(does, [])
             if name_of(binding.key) not in names:
                 names.append(name_of(binding.key))
     return [Keys(" ".join(names), does) for does, names in found.items()]

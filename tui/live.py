@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from argparse import Namespace
@@ -17,7 +18,6 @@ from ..probes.sample import Sample
 from ..probes.target import start_time_of
 from ..rules.catalogue import make_rules
 from ..rules.engine import Engine
-from ..rules.settings import SettingsError, load
 from .arguments import UsageError
 from .exits import COULD_NOT_LOOK, complain
 from .watch import Watch
@@ -29,10 +29,7 @@ _HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 
 def watch(options: Namespace) -> int:
     """What ``gputop``, ``gputop PID`` and ``gputop demo`` do; returns the exit code."""
-    try:
-        engine = Engine(make_rules(load(Path(options.settings)) if options.settings else None))
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
+    engine = Engine(make_rules(_thresholds(options.settings)))
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not _is_screen()
@@ -49,6 +46,9 @@ def watch(options: Namespace) -> int:
 
 def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
     from .app import GputopApp  # while this is loaded, the collector starts beside it
+
+    gc.freeze()
+    gc.enable()
 
     if isinstance(feed, CollectorFeed) and not options.pid:
         first = feed.first(FIRST_SECONDS)
@@ -82,6 +82,17 @@ def why_not(sample: Sample) -> str:
         if source.name == "nvml" and source.status in ("absent", "denied", "failed", "unsupported"):
             return source.reason
     return ""
+
+
+def _thresholds(file: str | None) -> dict[str, dict[str, float]]:
+    if file is None:
+        return {}
+    from ..rules.settings import SettingsError, load
+
+    try:
+        return load(Path(file))
+    except SettingsError as error:
+        raise UsageError(str(error)) from error
 
 
 def _feed(options: Namespace, once: bool) -> Feed:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -21,7 +22,7 @@ from terminal import Pty, wait_until
 
 COLUMNS, LINES = 200, 50
 SECONDS = float(os.environ.get("GPUTOP_BENCH_SECONDS", "30"))
-GPUTOP = [sys.executable, "-P", "-m", "gputop"]
+GPUTOP = [str(Path(sys.executable).with_name("gputop"))]
 BARE = [sys.executable, str(Path(__file__).with_name("bare_textual.py"))]
 SLACK = 5
 """A test fails only this far beyond its target, for these machines are noisy; the figure is printed."""
@@ -92,16 +93,20 @@ def test_nvml_calls_per_second(node: SimulatedNvml) -> None:
 
 def test_cost_of_the_first_full_frame(node: SimulatedNvml) -> None:
     env = node.env()
-    spent = {}
-    for name, command, marker in (
+    programs = (
         ("bare Textual", BARE, f"line {LINES - 1}"),
         ("gputop", [*GPUTOP, "--interval", "30"], "quit"),
-    ):
-        with closing(Pty(command, columns=COLUMNS, lines=LINES, env=env)) as program:
-            program.wait_for(marker, 60)
-            _settle(program)
-            spent[name] = program.cpu_seconds()
-            print(f"\n{name}: {spent[name]:.2f} s of CPU to the first full frame")
+    )
+    all_spent: dict[str, list[float]] = {name: [] for name, _, _ in programs}
+    for _ in range(5):  # alternating, so that a slow spell of the machine meets both
+        for name, command, marker in programs:
+            with closing(Pty(command, columns=COLUMNS, lines=LINES, env=env)) as program:
+                program.wait_for(marker, 60)
+                _settle(program)
+                all_spent[name].append(program.cpu_seconds())
+    spent = {name: median(seconds) for name, seconds in all_spent.items()}
+    for name, seconds in spent.items():
+        print(f"\n{name}: {seconds:.2f} s of CPU to the first full frame, median of 5")
     ratio = spent["gputop"] / spent["bare Textual"]
     print(f"gputop / bare Textual: {ratio:.2f} (target 1.5; and below 1.0 s)")
     assert ratio < 1.5 * SLACK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gputop.tui.app import GputopApp
-from gputop.tui.lines import text_of
+from gputop.tui.lines import text_of, width_of
 from gputop.tui.widgets.canvas import Canvas
 
 from tui_watch import (
@@ -154,3 +154,19 @@ async def test_another_width_at_the_same_height() -> None:
             await pilot.resize_terminal(columns, 43)
             await pilot.pause(0.2)
             assert {len(line) for line in text(app).splitlines()} == {columns}
+
+
+@pytest.mark.parametrize(
+    "keys", [("down", "enter"), ("4", "down", "down"), ("6",), ("question_mark",)]
+)
+async def test_every_screen_fills_every_size(keys: tuple[str, ...]) -> None:
+    app, _ = app_of(judgement("gpu-lost"))
+    async with running(app) as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        for size in ((60, 16), (80, 24), (111, 31), (250, 70), (20, 5)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.1)
+            lines = text(app).splitlines()
+            assert {width_of(line) for line in lines} == {size[0]}
+            assert len(lines) == size[1] - 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from textual.screen import Screen
 
-from ..glyphs import CLEARED, DASH, ERROR, INFO, SHADES, SLOWED, WARNING
+from ..glyphs import BLOCK, CLEARED, DASH, ERROR, INFO, SHADES, SLOWED, WARNING
 from ..keys import Keys, all_keys
 from ..lines import Line, LineBuilder, blank, left
 from ..view import Block, View
@@ -23,11 +23,13 @@ _MARKS: tuple[tuple[str, str, str], ...] = (
     (f"{SLOWED}B", "hot", "by the power brake of the server"),
     (f"{SLOWED}P", "dim", "by the power limit"),
     (f"{SLOWED}R", "warm", "by the board or for reliability"),
-    (DASH, "dim", "not known: the reason shows when the row is selected"),
+    (DASH, "dim", "not known: select the row to see why"),
+)
+_PHASES: tuple[tuple[str, str, str], ...] = (
     (SHADES[0], "compute", "forward, backward, optimizer"),
     (SHADES[1], "data", "waits for input"),
     (SHADES[2], "comm", "communication between ranks"),
-    (SHADES[3], "other", "all other phases"),
+    (SHADES[3], "other", "other phases"),
 )
 
 
@@ -46,7 +48,7 @@ class HelpScreen(PictureScreen):
 
     def draw(self, view: View, width: int, height: int) -> Block:
         left_part = [_title("Keys"), *map(_key, self._keys)]
-        right_part = [_title("Marks"), *map(_mark, _MARKS)]
+        right_part = [_title("Marks"), *map(_mark, [*_MARKS, *_phases(view)])]
         body = _columns(left_part, right_part, width)
         room = height - 2
         self._first = max(0, min(self._first, len(body) - room))
@@ -56,6 +58,11 @@ class HelpScreen(PictureScreen):
     def action_move(self, steps: int) -> None:
         self._first = max(0, self._first + steps)
         self.redraw()
+
+
+def _phases(view: View) -> list[tuple[str, str, str]]:
+    """As the bars are drawn: in shades only where there are no colours."""
+    return [(shade if view.shaded else BLOCK, role, means) for shade, role, means in _PHASES]
 
 
 def _columns(first: list[Line], second: list[Line], width: int) -> list[Line]:
