@@ -26,7 +26,7 @@ class QuietDriver(LinuxDriver):
     """Waits for keys, and for the word to end, without a clock."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+        super().__init__(*args, **options)  # pyright: ignore[reportUnknownMemberType]
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._woken, False)
 
