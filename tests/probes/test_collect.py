@@ -253,3 +253,33 @@ def test_a_driver_that_is_not_there_leaves_the_rest(node: SimulatedNvml) -> None
     assert "driver" in nvml.reason
     assert sample.host is not None
     assert sample.gpus == ()
+
+
+ROUNDS = 6
+
+
+@pytest.mark.parametrize("turn", range(ROUNDS))
+def test_whatever_call_hangs_the_other_gpus_stay_fresh(node: SimulatedNvml, turn: int) -> None:
+    """Each of the calls that a collector makes hangs on a GPU of its own; GPU 7 has none."""
+    with running(node) as collector:
+        collector.settled()
+        functions = sorted({function for function, gpu in node.calls() if gpu is not None})
+        assert len(functions) > 20
+        for index, function in enumerate(functions[turn::ROUNDS]):
+            node.delay(function, index % 7, 30)
+        samples = [collector.sample() for _ in range(8)]
+    free = samples[-1].gpus[7]
+    assert samples[-1].monotonic_seconds - free.monotonic_seconds < 1.0
+    gaps = [b.monotonic_seconds - a.monotonic_seconds for a, b in pairwise(samples)]
+    assert max(gaps) < 1.0
+
+
+def test_calls_that_are_about_no_gpu_may_hang_too(node: SimulatedNvml) -> None:
+    with running(node) as collector:
+        collector.settled()
+        functions = sorted({function for function, gpu in node.calls() if gpu is None})
+        for function in functions:
+            node.delay(function, "system", 30)
+        samples = [collector.sample() for _ in range(8)]
+    newest = samples[-1]
+    assert all(newest.monotonic_seconds - gpu.monotonic_seconds < 1.0 for gpu in newest.gpus)
