@@ -14,6 +14,13 @@ PIPE_BYTES = 1 << 18
 """A whole sample fits, so that it is written at once."""
 
 
+def readable(descriptor: int, seconds: float) -> bool:
+    """Whether there is something to read, or an end, within so many seconds."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
+
+
 class Child:
     """Runs a function in a process of its own, with pipes as its standard input and output.
 
@@ -52,7 +59,7 @@ class Child:
 
     def ended_within(self, seconds: float) -> str | None:
         """How it ended, in words; ``None`` where it has not, after so many seconds."""
-        if self._ended is None and select.select([self._handle], [], [], max(0.0, seconds))[0]:
+        if self._ended is None and readable(self._handle, seconds):
             _, status = os.waitpid(self.pid, 0)
             code = os.waitstatus_to_exitcode(status)
             self._ended = f"signal {-code}" if code < 0 else f"exit code {code}"

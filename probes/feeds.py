@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import select
 import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from .child import PIPE_BYTES, Child
+from .child import PIPE_BYTES, Child, readable
 from .command import Command, Stop
 from .limits import COLLECTOR_NAME
 from .sample import Hello, Reply, Sample
@@ -115,8 +114,7 @@ class CollectorFeed:
     def _has_news(self, deadline: float) -> bool:
         if deadline == math.inf:
             return True
-        left = max(0.0, deadline - time.monotonic())
-        return bool(select.select([self._child.output], [], [], left)[0])
+        return readable(self._child.output, deadline - time.monotonic())
 
     def send(self, command: Command) -> None:
         self._child.write(encode(command))

@@ -97,6 +97,9 @@ class KeptFiles:
         self._descriptors.give_back(len(self._open))
         self._open.clear()
 
+    def __del__(self) -> None:
+        self.close()
+
 
 def read_file(path: Path | str, most: int = _READ_BYTES) -> bytes:
     """Up to ``most`` bytes of a file, read to the end: the kernel may give a long one in pieces.

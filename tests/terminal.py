@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
-import select
 import shlex
 import struct
 import subprocess
@@ -17,6 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
+
+from gputop.probes.child import readable
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
@@ -97,7 +98,7 @@ class Pty:
     def _read(self) -> None:
         while True:
             try:
-                if not select.select([self._master], [], [], 1)[0]:
+                if not readable(self._master, 1):
                     if self.process.poll() is not None:
                         return
                     continue
