@@ -74,13 +74,13 @@ class GputopApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "help", "help"),
+        Binding("q", "quit", "quit"),
         Binding("slash", "filter", "filter"),
         Binding("s", "sort", "sort"),
         Binding("space", "pause", "pause"),
         Binding("1", "show('gpus')", "GPUs"),
         Binding("4", "show('processes')", "processes"),
         Binding("6", "show('findings')", "findings"),
-        Binding("q", "quit", "quit"),
         Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
         Binding("minus", "interval(-1)", "shorter interval", show=False),
         Binding("t", "theme", "next theme", show=False),

@@ -75,7 +75,7 @@ async def test_the_last_line_tells_the_keys() -> None:
     app, _ = app_of()
     async with running(app):
         last = shown(app).splitlines()[-1]
-    assert "Enter detail  ? help  / filter  s sort  Space pause" in last
+    assert "Enter detail  ? help  q quit  / filter  s sort  Space pause" in last
 
 
 async def test_pausing_holds_the_frame_while_history_goes_on() -> None:
