@@ -103,6 +103,11 @@ def grouped(count: int | None) -> str:
     return DASH if count is None else f"{count:,}".replace(",", " ")
 
 
+def counted(count: int, thing: str) -> str:
+    """``1 rank``, ``8 ranks``."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
 def clock(time_seconds: float | None, *, seconds: bool = True) -> str:
     """Unix time as local time of day."""
     if time_seconds is None or not math.isfinite(time_seconds):

@@ -65,12 +65,19 @@ def rank(row: GpuRow, width: int) -> Spans:
     return [(left(DASH if number is None else f"r{number}", width), row.value_role)]
 
 
+def _unled(gpu: GpuFrame) -> str:
+    """What stands for the phase of a GPU without a rank: free only where that is known."""
+    if gpu.processes is None:
+        return DASH
+    return "" if gpu.processes else "free"
+
+
 def phase(row: GpuRow, width: int) -> Spans:
     """The phase of its rank, and for how long where that is long; words where it does not answer."""
     if row.gpu.status == "lost":
         return [(left("lost", width), "error")]
     if row.rank is None or row.rank.phase is None:
-        return [(left("" if row.gpu.processes else "free", width), "dim")]
+        return [(left(_unled(row.gpu), width), "dim")]
     age = row.rank.phase_age_seconds
     shown = age is not None and age >= SHOW_PHASE_AGE_SECONDS
     wide = width >= 13

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...probes.frame import Frame, JobFrame, ProcessFrame
+from .. import format
 from ..glyphs import BRANCH, DOT, FOLD, TRUNK
 from ..lines import plain
 from .process_table import ProcessRow
@@ -31,7 +32,7 @@ def tree(frame: Frame, processes: Sequence[ProcessFrame]) -> list[Entry]:
 
 def job_title(job: JobFrame) -> str:
     """What a job is, in a line."""
-    parts = [plain(job.name), f"{len(job.ranks)} ranks"]
+    parts = [plain(job.name), format.counted(len(job.ranks), "rank")]
     if job.world_size and job.world_size > len(job.ranks):
         parts[-1] += f" of {job.world_size}"
     if job.user:

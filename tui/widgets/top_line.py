@@ -68,7 +68,7 @@ def _job_parts(job: JobFrame, others: int) -> list[_Part]:
     name = plain(job.name) + (f" +{others} jobs" if others else "")
     parts: list[_Part] = [(1, [(name, "strong")])]
     world = f" of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else ""
-    parts.append((5, [(f"{len(job.ranks)} ranks{world}", "text")]))
+    parts.append((5, [(f"{format.counted(len(job.ranks), 'rank')}{world}", "text")]))
     steps = [rank.step for rank in job.ranks if rank.step is not None]
     if steps:
         parts.append((4, [(f"step {format.grouped(max(steps))}", "text")]))
