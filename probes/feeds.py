@@ -141,19 +141,33 @@ def _collect(interval_seconds: float, without: Sequence[str], pids: Sequence[int
 
 def wedged_collectors(root: Path = Path("/")) -> list[int]:
     """Pids of collectors of this user that were killed but hang on in the kernel."""
-    found = [entry for entry in (root / "proc").iterdir() if _is_wedged(entry)]
+    proc = root / "proc"
+    with os.scandir(proc) as entries:
+        pids = [entry.name for entry in entries if entry.name.isdecimal()]
+    named = [proc / pid for pid in pids if _is_named(proc, pid)]
+    found = [process for process in named if _is_wedged(process)]
     if found:
         time.sleep(DYING_SECONDS)  # whoever merely takes a moment to die is gone by then
-    return [int(entry.name) for entry in found if _is_wedged(entry)]
+    return [int(process.name) for process in found if _is_wedged(process)]
+
+
+def _is_named(proc: Path, pid: str) -> bool:
+    # Asked of every process of the node, of which there may be thousands.
+    try:
+        descriptor = os.open(f"{proc}/{pid}/comm", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.read(descriptor, 32).rstrip() == COLLECTOR_NAME.encode()
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _is_wedged(process: Path) -> bool:
-    if not process.name.isdecimal():
-        return False
     try:
         if process.stat().st_uid != os.geteuid():
-            return False
-        if (process / "comm").read_text("utf-8", "replace").strip() != COLLECTOR_NAME:
             return False
         lines = (process / "status").read_text("utf-8", "replace").splitlines()
     except OSError:
