@@ -36,7 +36,6 @@ from .wire import Message, Splitter, WireError, decode_command, encode
 
 COMMANDS_FD = 0
 SAMPLES_FD = 1
-SOURCES = ("nvml", "processes", "cgroups", "host")
 
 
 def collect(
