@@ -16,7 +16,8 @@ from .cgroup_paths import (
 )
 from .interest import Interest
 from .proc_files import Descriptors, read_file
-from .sample import CgroupReading, Missing
+from .reading import Missing
+from .sample import CgroupReading
 from .source import SourceAbsent
 
 _PATIENCE_SECONDS = 10.0

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 
 from .limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from .probe_reading import ProbeReading
 from .runner import SourceRunner
 from .sample import (
     CgroupReading,
     DriverReading,
     GpuReading,
     HostReading,
-    ProbeReading,
     ProcessReading,
     Sample,
     SourceStatus,

@@ -10,7 +10,8 @@ import msgspec
 from .frame import Frame, GpuFrame, JobFrame, LinkFrame, RankFrame
 from .frozen import extend
 from .rates import counter_rates
-from .sample import GpuReading, Missing, Sample, gpu_source_name
+from .reading import Missing
+from .sample import GpuReading, Sample, gpu_source_name
 
 PCIE_LANE_BYTES_PER_SECOND = {
     1: 2.5e9 / 8 * 8 / 10,

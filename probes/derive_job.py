@@ -8,8 +8,9 @@ from collections.abc import Set as AbstractSet
 import msgspec
 
 from .frame import Frame, JobFrame, ProbeFrame, RankFrame
+from .probe_reading import ProbeReading
 from .rates import rate
-from .sample import ProbeReading, Sample
+from .sample import Sample
 
 _NO_PROBE = "no probe in this process: start it under `gputop run`"
 

@@ -12,15 +12,15 @@ from typing import Literal
 
 import msgspec
 
+from .probe_reading import ProbeReading
+from .reading import Missing
 from .sample import (
     SCHEMA_VERSION,
     CgroupReading,
     DiskReading,
     GpuReading,
     HostReading,
-    Missing,
     NetworkReading,
-    ProbeReading,
     ProcessReading,
     SourceStatus,
     XidReading,

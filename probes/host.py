@@ -24,7 +24,8 @@ from .host_text import (
 )
 from .proc_files import Descriptors, KeptFiles, read_file
 from .proc_text import parse_cpu_list
-from .sample import HostReading, Missing
+from .reading import Missing
+from .sample import HostReading
 from .source import SourceAbsent
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")

@@ -14,7 +14,8 @@ from .frame import JobFrame, ProcessRole, RankFrame
 from .jobs_parts import Part, Parts
 from .jobs_roles import Roles
 from .proc_command import is_spawned, job_name
-from .sample import GpuReading, Missing, ProcessReading
+from .reading import Missing
+from .sample import GpuReading, ProcessReading
 
 _KEEPERS = ("launcher", "wrapper", "shell")
 

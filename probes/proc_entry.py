@@ -17,7 +17,8 @@ from .proc_text import (
     parse_switches,
     parse_wait_channel,
 )
-from .sample import Missing, ProcessReading
+from .reading import Missing
+from .sample import ProcessReading
 
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

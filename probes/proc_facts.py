@@ -13,7 +13,7 @@ from .proc_command import CommandKind, kind_of
 from .proc_files import KeptFiles, read_file
 from .proc_text import Stat, parse_command, parse_cpu_list, parse_status
 from .proc_users import UserNames
-from .sample import Missing
+from .reading import Missing
 from .secrets import mask_command
 
 _COMMAND_BYTES = 32768

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .sample import Missing, Reading
+from .reading import Missing, Reading
 
 
 def rate(current: float | None, previous: float | None, seconds: float) -> float | None:

@@ -17,21 +17,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from .probe_reading import ProbeReading
+from .reading import Reading
+
 SCHEMA_VERSION = 1
 """Of the samples, and of the JSON that is printed from them."""
 
-Missing = dict[str, str]
-"""Field name → why it is ``None``, as a short phrase such as ``not supported by this GPU``."""
-
 SourceState = Literal["ok", "absent", "unsupported", "denied", "stale", "failed"]
-
-
-class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What every reading has."""
-
-    monotonic_seconds: float
-    """When it was taken, on the node's monotonic clock."""
-    missing: Missing = {}
 
 
 class GpuProcessReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -310,23 +302,6 @@ class CgroupReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     memory_limit_bytes: int | None = None
     """As with the quota: ``None`` without a reason is no limit."""
     oom_kills: int | None = None
-
-
-class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
-    """What the probe inside a training process tells about its main loop."""
-
-    pid: int
-    start_time_seconds: float
-    phase: str | None = None
-    phase_monotonic_seconds: float | None = None
-    """When the phase began."""
-    step: int | None = None
-    step_seconds: float | None = None
-    """Duration of the last whole step."""
-    samples: float | None = None
-    """Counter of training samples."""
-    phase_seconds: dict[str, float] = {}
-    """Counter per phase: exclusive host time since the probe began, the open phase included."""
 
 
 def gpu_source_name(index: int) -> str:

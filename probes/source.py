@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from .probe_reading import ProbeReading
 from .sample import (
     CgroupReading,
     DriverReading,
     GpuReading,
     HostReading,
-    ProbeReading,
     ProcessReading,
     SourceState,
     XidReading,

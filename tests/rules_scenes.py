@@ -15,12 +15,12 @@ import msgspec
 
 from gputop.probes.derive import derive
 from gputop.probes.frame import Frame
+from gputop.probes.probe_reading import ProbeReading
 from gputop.probes.sample import (
     CgroupReading,
     GpuProcessReading,
     GpuReading,
     HostReading,
-    ProbeReading,
     ProcessReading,
     Sample,
     SourceStatus,

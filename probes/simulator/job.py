@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..sample import ProbeReading, ProcessReading
+from ..probe_reading import ProbeReading
+from ..sample import ProcessReading
 from .activity import Activity
 from .gpus import GIB
 from .rhythm import RANKS

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gputop.probes.derive import derive
 from gputop.probes.derive_gpu import PCIE_LANE_BYTES_PER_SECOND
 from gputop.probes.frame import Frame
+from gputop.probes.probe_reading import ProbeReading
 from gputop.probes.rates import rate
 from gputop.probes.sample import (
     CgroupReading,
@@ -21,7 +22,6 @@ from gputop.probes.sample import (
     GpuReading,
     HostReading,
     NvlinkReading,
-    ProbeReading,
     ProcessReading,
     Sample,
     SourceStatus,
