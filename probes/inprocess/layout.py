@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from math import isnan
 from typing import NamedTuple
 
 MAGIC = b"GPUTOPpg"
@@ -249,4 +250,4 @@ def _told(value: float | None) -> float:
 
 
 def _untold(value: float) -> float | None:
-    return None if value != value else value
+    return None if isnan(value) else value
