@@ -1,0 +1,58 @@
+"""Garbage collections: how many, how long, and the phase while a long one runs."""
+
+from __future__ import annotations
+
+import gc
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from .instrument import Instrument
+
+if TYPE_CHECKING:
+    from .probe import Probe
+    from .track import Track
+
+_OLDEST = 2
+
+
+class Garbage(Instrument):
+    """Told by the interpreter before and after each collection."""
+
+    name = "gc"
+    edges = 1
+
+    def __init__(self, probe: Probe) -> None:
+        super().__init__(probe)
+        self._pauses = 0
+        self._nanoseconds = 0
+        self._began = 0
+        self._paused: Track | None = None
+
+    def install(self) -> None:
+        gc.callbacks.append(self._called)
+        self.probe.gauges.append(self._gauge)
+
+    def remove(self) -> None:
+        gc.callbacks.remove(self._called)
+
+    def _gauge(self) -> dict[str, object]:
+        return {"gc_pauses": self._pauses, "gc_pause_ns": self._nanoseconds}
+
+    def _called(self, when: str, info: dict[str, int]) -> None:
+        # The young are collected many times a second, in microseconds: only the time is taken.
+        try:
+            self.calls += 1
+            if when == "start":
+                self._began = perf_counter_ns()
+                if info["generation"] >= 1:
+                    self._paused = self.probe.known_track()
+                    if self._paused:
+                        self._paused.pause()
+            else:
+                self._nanoseconds += perf_counter_ns() - self._began
+                self._pauses += info["generation"] == _OLDEST
+                if self._paused:
+                    self._paused.resume()
+                    self._paused = None
+        except Exception as error:
+            self.fail(error)

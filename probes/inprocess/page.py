@@ -1,0 +1,154 @@
+"""The writer's side of the state page."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+import time
+
+from . import layout
+from .place import NoPlace, candidates, open_directory, remove_old
+
+
+def start_ticks() -> int:
+    """When this process started, in clock ticks since boot, as the kernel names it."""
+    with open("/proc/self/stat", "rb") as file:
+        return int(file.read(4096).rpartition(b")")[2].split()[19])
+
+
+class Twin:
+    """A record with two places, stored into in turn, so that one is always whole."""
+
+    def __init__(self, page: Page, at: int, size: int) -> None:
+        self._page = page
+        self._at = at
+        self._size = size
+        self._generation = 0
+
+    def store(self, payload: bytes) -> bool:
+        """Whether it had room."""
+        if layout.RECORD_HEAD.size + len(payload) > self._size:
+            return False
+        self._generation += 1
+        data = layout.record(self._generation, payload)
+        at = self._at + (self._generation & 1) * self._size
+        self._page.view[at : at + len(data)] = data
+        return True
+
+    def store_json(self, value: dict[str, object]) -> bool:
+        """The same with an object."""
+        return self.store(json.dumps(value, separators=(",", ":")).encode())
+
+
+class Page:
+    """The page of this process, mapped. Made by `make_page`.
+
+    Attributes:
+        view: all of it, as bytes.
+        words: all of it, as 8-byte integers.
+        path: for people; the directory may have been removed since.
+    """
+
+    def __init__(self, directory: int, descriptor: int, path: str) -> None:
+        self._directory = directory
+        self._descriptor = descriptor
+        self.path = path
+        # The map lives as long as a view of it does: it is never closed under a thread that stores.
+        self.view = memoryview(mmap.mmap(descriptor, layout.PAGE_SIZE))
+        self.words = self.view.cast("Q")
+        self.facts = Twin(self, layout.FACTS_AT, layout.FACTS_SIZE)
+        self.gauges = Twin(self, layout.GAUGES_AT, layout.GAUGES_SIZE)
+        self._progress = Twin(self, layout.PROGRESS_AT, layout.PROGRESS_SIZE)
+
+    @property
+    def name(self) -> str:
+        """Of the file in its directory, without the ending: pid and start time."""
+        return os.path.basename(self.path)[: -len(".page")]
+
+    @property
+    def directory(self) -> int:
+        """Descriptor of the directory that the page lies in."""
+        return self._directory
+
+    def store_progress(self, progress: layout.Progress) -> None:
+        """Replace the main loop's counters."""
+        self._progress.store(layout.PROGRESS.pack(*progress))
+
+    def store_step(self, index: int, step: layout.Step) -> None:
+        """Put in the ring the step that is the ``index``-th of this process, from 0."""
+        data = layout.record(index + 1, layout.pack_step(step))
+        at = layout.STEPS_AT + index % layout.STEPS * layout.STEP_SIZE
+        self.view[at : at + len(data)] = data
+
+    def touch(self) -> None:
+        """Tell those who tidy up that this page is in use; stores through the map do not."""
+        os.utime(self._descriptor)
+
+    def leave(self) -> None:
+        """In a forked child: let go of the parent's page. What is stored from now on goes nowhere."""
+        self.view = memoryview(bytearray(layout.PAGE_SIZE))
+        self.words = self.view.cast("Q")
+        os.close(self._descriptor)
+        os.close(self._directory)
+
+    def remove(self) -> None:
+        """At a clean end: leave nothing behind."""
+        os.unlink(os.path.basename(self.path), dir_fd=self._directory)
+
+
+def make_page() -> Page:
+    """Make this process's page at the first place that takes one.
+
+    Raises:
+        NoPlace: none does; the text says why.
+    """
+    uid = os.geteuid()
+    refusals: list[str] = []
+    for path in candidates(dict(os.environ), uid):
+        try:
+            return _make_in(path, uid)
+        except NoPlace as error:
+            refusals.append(str(error))
+        except OSError as error:
+            refusals.append(f"{path}: {error.strerror}")
+    raise NoPlace("no place for the state page: " + "; ".join(refusals))
+
+
+def _make_in(path: str, uid: int) -> Page:
+    directory = open_directory(path, uid)
+    try:
+        remove_old(directory)
+        ticks = start_ticks()
+        name = f"{os.getpid()}-{ticks}.page"
+        try:
+            os.unlink(name, dir_fd=directory)  # ours, from before an exec
+        except FileNotFoundError:
+            pass
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(name, flags, 0o600, dir_fd=directory)
+    except BaseException:
+        os.close(directory)
+        raise
+    try:
+        # All of it now: on a full tmpfs a map can be made, and the first store would kill the job.
+        os.posix_fallocate(descriptor, 0, layout.PAGE_SIZE)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        page = Page(directory, descriptor, f"{path}/{name}")
+    except BaseException:
+        os.unlink(name, dir_fd=directory)
+        os.close(descriptor)
+        os.close(directory)
+        raise
+    header = layout.HEADER.pack(
+        layout.MAGIC,
+        layout.VERSION,
+        layout.PAGE_SIZE,
+        os.getpid(),
+        ticks,
+        time.perf_counter_ns(),
+        time.time_ns(),
+    )
+    page.view[: len(header)] = header
+    return page

@@ -1,0 +1,253 @@
+"""The probe: what is started in a training process, once, and what its instruments report to.
+
+Nothing here may slow the job, raise into it, print, or keep it from ending. What goes wrong switches
+off as little as possible and is told in the page.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from . import layout
+from .cost import Cost
+from .garbage import Garbage
+from .identity import identity
+from .instrument import Instrument
+from .page import Page
+from .steps import Steps
+from .track import Track, make_track
+
+LOOK_SECONDS = 1.0
+"""Between two looks at what is not written down as it happens."""
+_TOUCH_SECONDS = 600.0
+
+
+class Probe:
+    """The probe of this process.
+
+    Attributes:
+        page: it writes there.
+        track: of the calling thread, made at its first phase; see `Track`.
+        steps: of the main loop.
+        at_step_end: functions called in the loop's thread after each step.
+        gauges: functions asked once a second, in the probe's own thread, for what they know.
+        instruments: all that were tried, by name.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.at_step_end: list[Callable[[layout.Step], None]] = []
+        self.gauges: list[Callable[[], dict[str, object]]] = []
+        self.instruments: dict[str, Instrument] = {}
+        self._facts: dict[str, object] = {}
+        self._facts_lock = threading.Lock()
+        self._user_codes: dict[str, int] = {}
+        self._slots = _Slots(page.words)
+        self._off = frozenset(os.environ.get("GPUTOP_PROBE_OFF", "").replace(",", " ").split())
+        self._loop = self._slots.main
+        self._loop_known = False
+        self.steps = Steps(self._loop, self._store_step, self.at_step_end)
+        self._cost = Cost(self)
+        self.tell(**identity())
+
+    def start(self) -> None:
+        """Begin: the page is told of, the looking begins."""
+        self.use(Garbage(self))
+        atexit.register(self._at_exit)
+        threading.Thread(target=self._look, name="gputop-probe", daemon=True).start()
+
+    def track(self) -> Track:
+        """Of the calling thread."""
+        return self._slots.track()
+
+    def known_track(self) -> Track | None:
+        """The same, if the thread has had a phase already."""
+        return self._slots.known()
+
+    def tracks(self) -> list[Track]:
+        """Of all threads that have one."""
+        return self._slots.all()
+
+    def in_loop(self) -> bool:
+        """Whether the calling thread is the one whose steps are counted."""
+        return self._slots.known() is self._loop
+
+    def claim_loop(self) -> bool:
+        """The calling thread trains: a backward or an optimizer runs in it.
+
+        The main thread is taken for the one that does, until another one shows that it is. Ray, for
+        one, runs the loop in a thread. Returns whether it is the caller.
+        """
+        track = self._slots.track()
+        if not self._loop_known:
+            self._loop_known = True
+            if track is not self._loop:
+                self._loop = track
+                self.steps = Steps(track, self._store_step, self.at_step_end)
+                self.tell(main_slot=self._slots.slot(track))
+        return track is self._loop
+
+    def use(self, instrument: Instrument) -> None:
+        """Put an instrument in, unless the user has named it in ``GPUTOP_PROBE_OFF``."""
+        self.instruments[instrument.name] = instrument
+        if instrument.name in self._off:
+            instrument.state = "off: named in GPUTOP_PROBE_OFF"
+            self.tell_hooks()
+        else:
+            instrument.start()
+
+    def code(self, phase: str) -> int:
+        """Of a fixed phase or of one of the user's own; of ``other`` when there are too many."""
+        found = layout.CODES.get(phase) or self._user_codes.get(phase)
+        if found:
+            return found
+        if layout.USER_CODE + len(self._user_codes) >= layout.MAX_CODES:
+            return layout.CODES["other"]
+        code = layout.USER_CODE + len(self._user_codes)
+        self._user_codes[phase] = code
+        self.tell(phase_names={str(code): name[:64] for name, code in self._user_codes.items()})
+        return code
+
+    def tell(self, **facts: object) -> None:
+        """Put facts into the page; ``None`` takes one out. The keys are those of the reader."""
+        with self._facts_lock:
+            for name, value in facts.items():
+                if value is None:
+                    self._facts.pop(name, None)
+                else:
+                    self._facts[name] = value
+            self.page.facts.store_json(self._facts)
+
+    def tell_hooks(self) -> None:
+        """Put the state of all instruments into the page."""
+        self.tell(hooks={name: each.state for name, each in self.instruments.items()})
+
+    def _store_step(self, index: int, step: layout.Step, progress: layout.Progress) -> None:
+        self.page.store_step(index, step)
+        self.page.store_progress(progress)
+        if index == 0:
+            self._loop.base(layout.CODES["other"])
+
+    def _look(self) -> None:
+        touched = time.monotonic()
+        while not self._slots.left:
+            try:
+                self._look_once()
+                if time.monotonic() - touched > _TOUCH_SECONDS:
+                    self.page.touch()
+                    touched = time.monotonic()
+            except Exception as error:
+                self.tell(trouble=f"{type(error).__name__}: {error}"[:200])
+            time.sleep(LOOK_SECONDS)
+
+    def _look_once(self) -> None:
+        found: dict[str, object] = {"at": time.perf_counter_ns()}
+        for function in tuple(self.gauges):
+            try:
+                found.update(function())
+            except Exception as error:
+                self.gauges.remove(function)
+                name = getattr(function, "__qualname__", "a gauge")
+                self.tell(trouble=f"{name}: {type(error).__name__}: {error}"[:200])
+        found["cost_ratio"] = self._cost.look()
+        self.page.gauges.store_json(found)
+
+    def leave(self) -> None:
+        """In a forked child: write no more into the parent's page."""
+        self._facts_lock = threading.Lock()  # another thread may have held it
+        self.page.leave()
+        self._slots.leave(self.page.words)
+        for instrument in self.instruments.values():
+            instrument.stop("left behind in the parent")
+
+    def _at_exit(self) -> None:
+        if self._slots.left:
+            return
+        self._slots.main.enter(layout.CODES["none"])
+        # What an exception has ended is worth looking at; what has come to its end is not.
+        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        if error is None:
+            try:
+                self.page.remove()
+            except OSError:
+                pass  # a log-out may have removed it
+        else:
+            self.tell(trouble=f"the job ended with {type(error).__name__}")
+
+
+class _Slots:
+    """The slots of a page, and which thread has which."""
+
+    def __init__(self, words: memoryview) -> None:
+        self.words = words
+        self.left = False
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._free = list(range(layout.THREADS - 1, 0, -1))
+        self._tracks: dict[int, Track] = {}
+        # Whoever attaches, the loop runs in the main thread: all frameworks do that.
+        self.main = make_track(words, 0, layout.CODES["startup"], os.getpid())
+        self._tracks[0] = self.main
+        self._main_thread = threading.main_thread().ident
+
+    def known(self) -> Track | None:
+        track: Track | None = getattr(self._local, "track", None)
+        return track
+
+    def track(self) -> Track:
+        track: Track | None = getattr(self._local, "track", None)
+        return track or self._new()
+
+    def all(self) -> list[Track]:
+        with self._lock:
+            return list(self._tracks.values())
+
+    def _new(self) -> Track:
+        if threading.get_ident() == self._main_thread:
+            self._local.track = self.main
+            return self.main
+        with self._lock:
+            slot = self._free.pop() if self._free else None
+        if slot is None:
+            words, at = memoryview(bytearray(layout.PAGE_SIZE)).cast("Q"), 1  # seen by nobody
+        else:
+            words, at = self.words, slot
+        track = make_track(words, at, layout.CODES["none"], threading.get_native_id())
+        if slot is not None:
+            self._tracks[slot] = track
+            self._local.keeper = _Keeper(self, slot)
+        self._local.track = track
+        return track
+
+    def give_back(self, slot: int) -> None:
+        with self._lock:
+            track = self._tracks.pop(slot, None)
+            if track is not None:
+                track.end()
+                self._free.insert(0, slot)  # so that what it did stays to be seen for long
+
+    def slot(self, track: Track) -> int:
+        return next((slot for slot, each in self._tracks.items() if each is track), 0)
+
+    def leave(self, words: memoryview) -> None:
+        self.left = True
+        self.words = words
+        self._lock = threading.Lock()
+        for track in self._tracks.values():
+            track.rebind(words)
+
+
+class _Keeper:
+    """Lies among a thread's locals and dies with it."""
+
+    def __init__(self, slots: _Slots, slot: int) -> None:
+        self._slots = slots
+        self._slot = slot
+
+    def __del__(self) -> None:
+        self._slots.give_back(self._slot)

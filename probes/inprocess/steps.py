@@ -1,0 +1,227 @@
+"""Where one training step ends and the next begins, told from what the job does.
+
+There is no call that says so. What is seen is draws from a loader, forwards, backwards and optimizers
+that step, in orders that differ by framework; this is what is made of them:
+
+- A step ends at the last optimizer exit before the next draw. ZeRO and chained optimizers step many
+  times in a row, a GAN has one optimizer for each network: all of it is one step.
+- Where nothing is drawn between two steps (no DataLoader), it ends at the last optimizer exit before
+  the next forward or backward, once as many optimizers have stepped as usually take turns.
+- The same optimizer again after another backward is another step, whatever was drawn.
+- Backwards before the exit are micro-steps: gradient accumulation.
+- A scaler that leaves the optimizer out ends the step too, as a skipped one.
+- Without any optimizer or backward (inference), each draw begins a step.
+- After the first `explicit`, only those count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .layout import Progress, Step
+from .track import Track
+
+_TURNS_REMEMBERED = 64
+
+
+class _Ending(NamedTuple):
+    """A moment at which a step may have ended."""
+
+    moment: int
+    totals: list[int]
+    micro_steps: int
+    skipped: bool
+
+
+class Steps:
+    """The steps of one thread's loop. All of its methods are called by that thread.
+
+    Args:
+        track: of the thread.
+        store: takes each step with its index, and the counters after it.
+        at_end: functions to be called after each step; one may remove itself.
+    """
+
+    def __init__(
+        self,
+        track: Track,
+        store: Callable[[int, Step, Progress], None],
+        at_end: list[Callable[[Step], None]],
+    ) -> None:
+        self._track = track
+        self._store = store
+        self._at_end = at_end
+        self._progress = Progress()
+        self._from: _Ending | None = None
+        self._pending: _Ending | None = None
+        self._micro = 0
+        self._started = self._now(skipped=False)
+        self._draws = 0
+        self._forwards = 0
+        self._backward_seen = False
+        self._optimizer_seen = False
+        self._explicit = False
+        self._evaluating = False
+        self._stepped: set[int] = set()
+        """Optimizers that have stepped since the last end."""
+        self._fresh: set[int] = set()
+        """Those that have since the last backward."""
+        self._turns: list[int] = []
+        self._taking_turns = 1
+        self.samples: float | None = None
+        """Of the step in progress; whoever knows may set it."""
+        self.tokens: float | None = None
+
+    @property
+    def progress(self) -> Progress:
+        """The counters as last stored."""
+        return self._progress
+
+    def begin(self) -> None:
+        """Something begins that belongs to a step, if it is the first: the first step begins here."""
+        if self._from is None:
+            self._from = self._now(skipped=False)
+
+    def drawing(self) -> None:
+        """The loop asks its loader for a batch."""
+        self.begin()
+        if self._explicit:
+            return
+        if self._pending:
+            self._close()
+        elif self._forwards and not self._optimizer_seen and not self._backward_seen:
+            self._pending = self._now(skipped=False)
+            self._close()
+        self._draws += 1
+
+    def forward(self) -> None:
+        """A training forward begins."""
+        self._training()
+        self._forwards += 1
+
+    def backward(self) -> None:
+        """A backward begins."""
+        self._training()
+        self._backward_seen = True
+
+    def backward_done(self) -> None:
+        """And ends."""
+        self._micro += 1
+        self._fresh.clear()
+
+    def optimizer_done(self, key: int, skipped: bool = False) -> None:
+        """An optimizer has stepped, or was left out by its scaler.
+
+        Args:
+            key: tells one optimizer from another.
+            skipped: it was left out.
+        """
+        self.begin()
+        if self._explicit:
+            return
+        self._optimizer_seen = True
+        if self._pending and key in self._stepped and key not in self._fresh:
+            self._close()
+        self._learn_turns(key)
+        self._stepped.add(key)
+        self._fresh.add(key)
+        skipped = skipped and (self._pending is None or self._pending.skipped)
+        self._pending = self._now(skipped)
+
+    def evaluating(self) -> None:
+        """A forward begins that is no training: in eval mode, or without gradients."""
+        self.begin()
+        if self._pending:
+            self._close()
+        if not self._evaluating:
+            self._evaluating = True
+            self._progress = self._progress._replace(evaluations=self._progress.evaluations + 1)
+
+    def between(self) -> None:
+        """Something begins that is not part of a step, such as a checkpoint."""
+        if self._pending:
+            self._close()
+
+    def explicit(
+        self, samples: float | None = None, tokens: float | None = None, loss: float | None = None
+    ) -> None:
+        """The job itself says that a step is over. From the first time on, nobody else does."""
+        self._from = self._from or self._started
+        self._explicit = True
+        if samples is not None:
+            self.samples = samples
+        if tokens is not None:
+            self.tokens = tokens
+        skipped = self._pending is not None and self._pending.skipped
+        self._pending = self._now(skipped)
+        self._close(loss)
+
+    def _training(self) -> None:
+        self.begin()
+        self._evaluating = False
+        if (
+            self._pending
+            and not self._explicit
+            and not self._draws
+            and len(self._stepped) >= self._taking_turns
+        ):
+            self._close()
+
+    def _now(self, skipped: bool) -> _Ending:
+        micro = self._micro + (self._pending.micro_steps if self._pending else 0)
+        self._micro = 0
+        return _Ending(self._track.charge(), self._track.totals(), micro, skipped)
+
+    def _learn_turns(self, key: int) -> None:
+        """How many optimizers step before the same one does again."""
+        turns = self._turns
+        if key in turns:
+            last = len(turns) - 1 - turns[::-1].index(key)
+            self._taking_turns = len(set(turns[last:]))
+            del turns[: last + 1]
+        turns.append(key)
+        del turns[:-_TURNS_REMEMBERED]
+
+    def _close(self, loss: float | None = None) -> None:
+        ending, before = self._pending, self._from
+        if ending is None or before is None:
+            return
+        last = self._progress
+        step = Step(
+            number=last.number + 1,
+            ended=ending.moment,
+            duration=ending.moment - before.moment,
+            samples=self.samples,
+            tokens=self.tokens,
+            loss=loss,
+            micro_steps=ending.micro_steps,
+            skipped=ending.skipped,
+            run_ahead=None,
+            phases=tuple(
+                (code, now - then, None)
+                for code, (now, then) in enumerate(zip(ending.totals, before.totals))
+                if now > then
+            ),
+        )
+        self._progress = Progress(
+            steps=last.steps + 1,
+            ended=step.ended,
+            duration=step.duration,
+            number=step.number,
+            samples=last.samples + (self.samples or 0.0),
+            tokens=last.tokens + (self.tokens or 0.0),
+            micro_steps=self._micro,
+            skipped_steps=last.skipped_steps + step.skipped,
+            evaluations=last.evaluations,
+            ring_head=last.ring_head + 1,
+        )
+        self._from = ending
+        self._pending = None
+        self._draws = self._forwards = 0
+        self._backward_seen = False
+        self._stepped.clear()
+        self.samples = self.tokens = None
+        self._store(last.ring_head, step, self._progress)
+        for function in tuple(self._at_end):
+            function(step)
