@@ -45,11 +45,16 @@ class _Finder:
             self._asking = False
         if spec is None or spec.loader is None:
             return None
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-        ours: Any = _Loader(spec.loader, self._function)
+        ours: Any = _Loader(spec.loader, self._done)
         spec.loader = ours
         return spec
+
+    def _done(self) -> None:
+        if (
+            self in sys.meta_path
+        ):  # found once does not mean imported: many only ask whether it is there
+            sys.meta_path.remove(self)
+            self._function()
 
     def _from_others(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None
