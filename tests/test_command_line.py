@@ -67,15 +67,21 @@ def test_help_names_every_command() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--onse"], "did you mean '--once'"),
-        (["dmeo"], "did you mean 'demo'"),
-        (["demo", "gpu-losst", "--once"], "gpu-lost"),
-        (["--format", "yaml", "--once"], "yaml"),
+        (["--onse"], "did you mean --once?"),
+        (["dmeo"], "did you mean demo?"),
+        (["help"], "attach, demo, rules or collect"),
+        (["demo", "gpu-losst", "--once"], "did you mean gpu-lost?"),
+        (["demo", "zzz", "--once"], "healthy, input-bound"),
+        (["--format", "yaml", "--once"], "text or json"),
+        (["collect", "--without", "nvmk"], "did you mean nvml?"),
+        (["rules", "zzz"], "HST107, "),
         (["--interval", "0.01"], "0.2"),
         (["--interval", "nan"], "nan"),
         (["--interval", "fast"], "fast"),
         (["attach", "me"], "process id"),
         (["attach"], "PID"),
+        (["0"], "the first is 1"),
+        (["-5"], "positive"),
         (["99999999999999999999"], "process id"),
         (["rules", "HTS107"], "did you mean HST107"),
         (["--rules", "/nowhere/rules.toml", "--once"], "/nowhere/rules.toml"),
@@ -214,23 +220,21 @@ def test_options_may_stand_before_or_after_the_command(where: str) -> None:
     assert json.loads(run(*words).stdout)["node"] == "node17"
 
 
-def test_without_utf8_the_text_is_ascii() -> None:
-    env = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = run("demo", "gpu-lost", "--once", env=env)
-    assert done.returncode == 0
-    assert done.stdout.isascii()
-    assert "GPU lost" in done.stdout
-
-
-def test_a_reader_that_stops_reading_is_no_error() -> None:
-    with subprocess.Popen(
-        [*GPUTOP, "demo", "--once"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as program:
-        assert program.stdout and program.stderr
-        program.stdout.close()
-        errors = program.stderr.read()
-        assert program.wait(30) == 0
-    assert errors == b""
+@pytest.mark.parametrize(
+    "words",
+    [
+        *[[command, "demo"] for command in ("collect", "demo healthy", "rules HW201", "attach 1")],
+        ["collect", "--once"],
+        ["rules", "--ascii"],
+        ["--version=3"],
+    ],
+)
+def test_the_word_that_is_wrong_is_never_offered(words: list[str]) -> None:
+    said = complaint(done := run(*" ".join(words).split()))
+    wrong = words[-1].partition("=")[0]
+    assert wrong in said
+    assert f"did you mean {wrong}?" not in said
+    assert done.returncode == 64
 
 
 def test_rules_lists_all_and_shows_one() -> None:
@@ -240,6 +244,16 @@ def test_rules_lists_all_and_shows_one() -> None:
     page = run("rules", "hw201").stdout
     for word in ("Meaning", "Impact", "Diagnosis", "Mitigation", "temperature_celsius"):
         assert word in page
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_rules_shows_the_thresholds_of_a_settings_file(tmp_path: Path, before: bool) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text("[HW201]\ntemperature_celsius = 50\n")
+    option = ["--rules", str(file)]
+    words = [*option, "rules", "HW201"] if before else ["rules", *option, "HW201"]
+    shown = " ".join(run(*words).stdout.split())
+    assert " temperature_celsius = 50 (50 °C) (source: your settings; else 85 (85 °C))" in shown
 
 
 def test_collect_refuses_a_terminal(node: SimulatedNvml) -> None:

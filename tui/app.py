@@ -19,7 +19,6 @@ from textual.screen import Screen
 from ..rules.finding import Judgement
 from .driver import QuietDriver
 from .exits import COULD_NOT_LOOK, INTERRUPTED, OK
-from .glyphs import speaks_utf8
 from .missing import why_missing
 from .reader import Reader
 from .screens.main_screen import MainScreen
@@ -65,7 +64,7 @@ class GputopApp(App[int]):
 
     Args:
         watch: started here, closed by the caller.
-        ascii_only: draw with ASCII alone; so it is, too, where the locale has no UTF-8.
+        ascii_only: draw with ASCII alone.
         clock: monotonic seconds.
     """
 
@@ -95,7 +94,7 @@ class GputopApp(App[int]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(driver_class=QuietDriver)
-        self.ascii_only = ascii_only or not speaks_utf8(os.environ)
+        self.ascii_only = ascii_only
         self.animation_level = "none"
         self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
         self._watch = watch

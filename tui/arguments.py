@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import difflib
-import re
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..probes.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from ..rules.nearest import suggestion
+from .output import say
 
 FORMATS = ("text", "json")
+_PID_DIGITS = 9
 SOURCES = ("nvml", "processes", "cgroups", "host")
 
 
-COMMANDS = ("attach", "demo", "rules", "collect")
+_HELP = "gputop --help shows all"
 
 
 class UsageError(Exception):
@@ -25,15 +26,29 @@ class UsageError(Exception):
 class _Parser(argparse.ArgumentParser):
     """As argparse, but errors are raised, in one sentence that knows the nearest right word."""
 
-    words: ClassVar[set[str]] = set(COMMANDS)
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.option_names: list[str] = []
+        super().__init__(*arguments, **options)
 
     def add_argument(self, *names: str, **options: Any) -> argparse.Action:
         """As argparse does, and remember the option's names."""
-        self.words.update(name for name in names if name.startswith("-"))
+        self.option_names += [name for name in names if name.startswith("-")]
         return super().add_argument(*names, **options)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{_suggest(message, self.words)} (gputop --help shows all)")
+        raise UsageError(f"{message} ({_HELP})")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = [str(choice) for choice in action.choices]
+            what = (action.option_strings or ["command"])[-1]
+            raise UsageError(
+                f"there is no {what} {value!r}{suggestion(value, choices)} "
+                f"({_listed(choices)}; {_HELP})"
+            )
+
+    def _print_message(self, message: str, file: object = None) -> None:
+        say(message.removesuffix("\n"))
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -43,11 +58,28 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         UsageError: when it is wrong.
         SystemExit: after ``--help`` and ``--version``, with code 0.
     """
-    return _parser().parse_args(_with_attach(argv))
+    parser, commands = _parser()
+    options, unknown = parser.parse_known_args(_with_attach(argv))
+    if unknown:
+        known = commands.get(options.command, parser).option_names
+        raise UsageError(f"{_not_known(unknown[0], options.command, known)} ({_HELP})")
+    return options
+
+
+def _not_known(word: str, command: str | None, options: Sequence[str]) -> str:
+    place = f"gputop {command}" if command else "gputop"
+    if word.startswith("-"):
+        name = word.partition("=")[0]
+        return f"{place} has no option {name!r}{suggestion(name, options)}"
+    return f"{place} has no place for {word!r}"
+
+
+def _listed(choices: Sequence[str]) -> str:
+    return f"{', '.join(choices[:-1])} or {choices[-1]}"
 
 
 def _with_attach(argv: Sequence[str]) -> list[str]:
-    """Where the first word that is no option is all digits, ``attach`` is meant."""
+    """Where the first word that is no option is a number, ``attach`` is meant."""
     words = list(argv)
     skip = False
     for position, word in enumerate(words):
@@ -55,14 +87,15 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
             skip = False
         elif word in ("--interval", "--format", "--rules", "-i"):
             skip = True
+        elif word.removeprefix("-").isdecimal():
+            words.insert(position, "attach")
+            break
         elif not word.startswith("-"):
-            if word.isdecimal():
-                words.insert(position, "attach")
             break
     return words
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     parser = _Parser(
         prog="gputop",
         description="Live monitor for GPU training jobs: what every GPU's second is spent on, "
@@ -93,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
         "rules", help="the catalogue of rules, or one rule's runbook", allow_abbrev=False
     )
     rules.add_argument("rule", nargs="?", metavar="ID")
+    _add_settings(rules, argparse.SUPPRESS)
 
     collect = commands.add_parser(
         "collect",
@@ -102,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     collect.add_argument("--interval", type=_interval, default=1.0, metavar="SECONDS")
     collect.add_argument("--without", action="append", choices=SOURCES, default=[])
     collect.add_argument("--pid", action="append", type=_pid, default=[], metavar="PID")
-    return parser
+    return parser, commands.choices
 
 
 def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
@@ -129,10 +163,14 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
         default=default(False),
         help="draw with ASCII characters only",
     )
+    _add_settings(parser, default(None))
+
+
+def _add_settings(parser: argparse.ArgumentParser, default: object) -> None:
     parser.add_argument(
         "--rules",
         dest="settings",
-        default=default(None),
+        default=default,
         metavar="FILE",
         help="TOML file with other thresholds for the rules",
     )
@@ -152,17 +190,12 @@ def _interval(text: str) -> float:
 
 
 def _pid(text: str) -> int:
-    if not text.isdecimal() or not 0 < int(text) < 1 << 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a process id")
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a process id, which is a positive number"
+        )
+    if not text.strip("0"):
+        raise argparse.ArgumentTypeError(f"{text} is not a process id: the first is 1")
+    if len(text.lstrip("0")) > _PID_DIGITS:
+        raise argparse.ArgumentTypeError(f"{text} is not a process id: none is so large")
     return int(text)
-
-
-def _suggest(message: str, words: Iterable[str]) -> str:
-    """The message with the nearest right word for the wrong one in it."""
-    found = re.search(r"unrecognized arguments: (\S+)|invalid choice: '([^']*)'", message)
-    if not found:
-        return message
-    wrong = found.group(1) or found.group(2)
-    near = difflib.get_close_matches(wrong.partition("=")[0], list(words), n=1)
-    plain = f"{wrong!r} is not known here"
-    return f"{plain}; did you mean {near[0]!r}?" if near else plain

@@ -9,10 +9,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
 from .arguments import UsageError, parse
 from .exits import COULD_NOT_LOOK, INTERRUPTED, OK, WRONG_USAGE, complain
+from .output import OutputError, open_standard_streams
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -21,15 +23,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     # on for long turns this on again.
     gc.disable()
     try:
+        open_standard_streams()
         return _run(sys.argv[1:] if argv is None else argv)
     except UsageError as error:
         return complain(str(error), WRONG_USAGE)
+    except OutputError as error:
+        return complain(str(error), COULD_NOT_LOOK)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has enough. Nothing may be flushed into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
+        return OK  # whoever read our output has enough
     except Exception as error:
         if os.environ.get("GPUTOP_DEBUG"):
             raise
@@ -42,20 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     options = parse(argv)
     if options.command == "collect":
-        from ..probes.collect import collect
-
-        if sys.stdout.isatty():
-            raise UsageError("collect writes binary samples for a front end, not for a terminal")
-        collect(
-            interval_seconds=options.interval,
-            without=frozenset(options.without),
-            pids=tuple(options.pid),
-        )
-        return OK
+        return _collect(options)
     if options.command == "rules":
         from .runbook_text import print_rules
 
-        return print_rules(options.rule)
+        return print_rules(options.rule, options.settings)
     if options.command == "demo" and options.list:
         from .once import print_scenarios
 
@@ -63,3 +57,19 @@ def _run(argv: Sequence[str]) -> int:
     from .live import watch
 
     return watch(options)
+
+
+def _collect(options: Namespace) -> int:
+    from ..probes.collect import collect
+
+    if sys.stdout.isatty():
+        raise UsageError("collect writes binary samples for a front end, not for a terminal")
+    try:
+        collect(
+            interval_seconds=options.interval,
+            without=frozenset(options.without),
+            pids=tuple(options.pid),
+        )
+    except OSError as error:  # sources have no errors: this is from sending samples
+        raise OutputError(error) from error
+    return OK

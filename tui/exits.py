@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 
 OK = 0
 COULD_NOT_LOOK = 2
 WRONG_USAGE = 64
 INTERRUPTED = 130
+BY_SIGNAL = 128
+"""Plus the number of the signal that ended us, as shells have it."""
 
 
 def complain(sentence: str, code: int = OK) -> int:
-    """Say one sentence on standard error; returns ``code``."""
-    print(f"gputop: {sentence}", file=sys.stderr)
+    """Say one sentence on standard error, if it can be written to; returns ``code``."""
+    try:
+        print(f"gputop: {sentence}", file=sys.stderr, flush=True)
+    except OSError:
+        silence(2)
     return code
+
+
+def silence(descriptor: int) -> None:
+    """Let a standard stream that fails go nowhere, so that its rest does not fail again at exit."""
+    with contextlib.suppress(OSError):
+        nowhere = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        os.dup2(nowhere, descriptor)
+        os.close(nowhere)

@@ -85,13 +85,11 @@ def to_ascii(text: str) -> str:
 
 
 def speaks_utf8(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal may be sent UTF-8, by the locale that the user set.
+    """Whether output may be UTF-8, by what the user set: Python's own variable, then the locale.
 
-    Python itself sets ``LC_CTYPE=C.UTF-8`` when it starts under the C locale, so that one proves
-    nothing where ``LANG`` says otherwise. With no locale at all (containers) the terminal is modern.
+    As POSIX has it, the first variable that is not empty counts, and none at all means ``C``.
     """
-    ctype = environment.get("LC_CTYPE", "")
-    if ctype == "C.UTF-8":
-        ctype = ""
-    locale = environment.get("LC_ALL") or ctype or environment.get("LANG", "")
-    return not locale or "utf" in locale.casefold()
+    encoding = environment.get("PYTHONIOENCODING", "").partition(":")[0]
+    names = ("LC_ALL", "LC_CTYPE", "LANG")
+    locale = next((value for name in names if (value := environment.get(name))), "C")
+    return "utf" in (encoding or locale).casefold()

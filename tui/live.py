@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from pathlib import Path
 
 from ..probes.feeds import (
     CollectorFeed,
@@ -20,6 +19,8 @@ from ..rules.catalogue import make_rules
 from ..rules.engine import Engine
 from .arguments import UsageError
 from .exits import COULD_NOT_LOOK, complain
+from .output import output_is_utf8
+from .thresholds import thresholds
 from .watch import Watch
 
 FIRST_SECONDS = 2.0
@@ -29,7 +30,7 @@ _HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 
 def watch(options: Namespace) -> int:
     """What ``gputop``, ``gputop PID`` and ``gputop demo`` do; returns the exit code."""
-    engine = Engine(make_rules(_thresholds(options.settings)))
+    engine = Engine(make_rules(thresholds(options.settings)))
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not _is_screen()
@@ -58,11 +59,11 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
             return complain(f"{why}; {_HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
     watched = Watch(feed, engine)
-    app = GputopApp(watched, ascii_only=options.ascii)
+    app = GputopApp(watched, ascii_only=options.ascii or not output_is_utf8())
     app.run()
     watched.close()
     if watched.stuck:
-        print(watched.stuck, file=sys.stderr)
+        complain(watched.stuck)
     return app.return_code or 0
 
 
@@ -84,26 +85,15 @@ def why_not(sample: Sample) -> str:
     return ""
 
 
-def _thresholds(file: str | None) -> dict[str, dict[str, float]]:
-    if file is None:
-        return {}
-    from ..rules.settings import SettingsError, load
-
-    try:
-        return load(Path(file))
-    except SettingsError as error:
-        raise UsageError(str(error)) from error
-
-
 def _feed(options: Namespace, once: bool) -> Feed:
     if options.command == "demo":
-        from ..probes.simulator import UnknownScenario
+        from ..probes.simulator import SCENARIOS, UnknownScenario
         from ..probes.simulator.feed import DemoFeed
 
         try:
             return DemoFeed(options.scenario, options.interval)
         except UnknownScenario as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(f"{error}; scenarios are {', '.join(SCENARIOS)}") from error
     pids: list[int] = options.pid
     for pid in pids:
         if start_time_of(pid) is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import threading
 from argparse import Namespace
 from itertools import islice
+from textwrap import wrap
 
 import msgspec
 
@@ -14,8 +16,8 @@ from ..probes.feeds import FeedError
 from ..probes.frame import Frame
 from ..rules.finding import Finding, Judgement
 from .exits import COULD_NOT_LOOK, OK, complain
-from .glyphs import to_ascii
-from .lines import text_of
+from .lines import text_of, width_of
+from .output import say, say_json
 from .screens.main_picture import draw
 from .view import MIN_WIDTH, View
 from .watch import Watch
@@ -25,6 +27,8 @@ LOOK_SECONDS = 1.0
 PATIENCE_SECONDS = 4.0
 """For a driver that takes its time to start."""
 PIPE_WIDTH = 132
+_UNCUT = 10_000
+"""Cells, for what has no end of its own."""
 _ENOUGH_LINES = 400
 
 
@@ -42,9 +46,9 @@ def print_once(watch: Watch, options: Namespace) -> int:
     if why and not options.pid:
         return complain(f"{why}; `gputop demo` shows a simulated node", COULD_NOT_LOOK)
     if options.format == "json":
-        print(as_json(judgement))
+        say_json(as_json(judgement))
     else:
-        print(as_text(judgement, watch, ascii_only=options.ascii))
+        say(as_text(judgement, watch, limit=_limit()), ascii_only=options.ascii)
     return OK
 
 
@@ -56,24 +60,51 @@ def why_no_gpus(frame: Frame) -> str:
     return "the NVIDIA driver lists no GPU" if source.status == "ok" else source.reason
 
 
-def as_json(judgement: Judgement) -> str:
+def as_json(judgement: Judgement) -> bytes:
     """The frame with its findings as one JSON object; the names are the public ones."""
 
     class Printed(Frame, frozen=True, kw_only=True):
         findings: tuple[Finding, ...]
 
     frame = msgspec.structs.asdict(judgement.frame)
-    return msgspec.json.encode(Printed(**frame, findings=judgement.findings)).decode()
+    return msgspec.json.encode(Printed(**frame, findings=judgement.findings))
 
 
-def as_text(judgement: Judgement, watch: Watch, *, ascii_only: bool) -> str:
-    """The main screen without its colours, as many lines as it needs."""
-    width = max(MIN_WIDTH, shutil.get_terminal_size((PIPE_WIDTH, 24)).columns)
+def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
+    """The main screen without its colours, as many lines as it needs.
+
+    Args:
+        judgement: what to show.
+        watch: where it is from.
+        limit: cells of the widest line; ``None`` where nothing is to be cut.
+    """
+    width = PIPE_WIDTH if limit is None else max(MIN_WIDTH, limit)
     view = View(judgement=judgement, history=watch.history, title=watch.title, shaded=True)
-    lines = [text_of(line).rstrip() for line in draw(view, width, _ENOUGH_LINES).lines]
-    text = "\n".join(line for line in lines if line)
-    encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
-    return to_ascii(text) if ascii_only or encoding != "utf8" else text
+    picture = draw(
+        view,
+        width,
+        _ENOUGH_LINES,
+        findings_width=_UNCUT,
+        processes_width=_UNCUT if limit is None else width,
+    )
+    lines = (text_of(line).rstrip() for line in picture.lines)
+    if limit is not None:
+        lines = (part for line in lines for part in _wrapped(line, width))
+    return "\n".join(line for line in lines if line)
+
+
+def _limit() -> int | None:
+    """The terminal's width, or what the user says; a pipe has none of its own."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
+        return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
+    return None
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Findings tell the cause and what to do: the end of it goes below."""
+    if width_of(line) <= width:
+        return [line]
+    return wrap(line, width, subsequent_indent=" " * 9, drop_whitespace=True)
 
 
 def print_scenarios() -> int:
@@ -81,8 +112,7 @@ def print_scenarios() -> int:
     from ..probes.simulator import SCENARIOS
 
     width = max(map(len, SCENARIOS))
-    for name, scenario in SCENARIOS.items():
-        print(f"{name:{width}}  {scenario.summary}")
+    say("\n".join(f"{name:{width}}  {each.summary}" for name, each in SCENARIOS.items()))
     return OK
 
 

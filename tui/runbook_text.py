@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..rules.catalogue import RULES
 from ..rules.rule import Threshold
@@ -12,27 +12,37 @@ from ..rules.runbook import Runbook, UnknownRule, find, runbook
 from .arguments import UsageError
 from .exits import OK
 from .format import duration, quantity
+from .output import say
+from .thresholds import thresholds
 
 
-def print_rules(rule_id: str | None) -> int:
+def print_rules(rule_id: str | None, settings: str | None) -> int:
     """Print all rules, or one; returns the exit code.
 
+    Args:
+        rule_id: of the one.
+        settings: file with other thresholds, or ``None``.
+
     Raises:
-        UsageError: when there is no such rule.
+        UsageError: when there is no such rule, or the file cannot be used.
     """
+    changed = thresholds(settings)
     if rule_id is None:
-        print("\n".join(_table()))
+        say("\n".join(_table()))
         return OK
     try:
-        page = runbook(find(rule_id))
+        rule = find(rule_id)
     except UnknownRule as error:
-        raise UsageError(str(error)) from error
-    print("\n".join(page_lines(page, min(100, shutil.get_terminal_size((100, 24)).columns))))
+        ids = ", ".join(rule.id for rule in RULES)
+        raise UsageError(f"{error}; rules are {ids}") from error
+    width = min(100, shutil.get_terminal_size((100, 24)).columns)
+    page = runbook(rule)
+    say("\n".join(page_lines(page, width, changed.get(page.id, {}))))
     return OK
 
 
-def page_lines(page: Runbook, width: int) -> Iterator[str]:
-    """A runbook as lines of at most ``width`` characters."""
+def page_lines(page: Runbook, width: int, changed: Mapping[str, float]) -> Iterator[str]:
+    """A runbook as lines of at most ``width`` characters, with the thresholds that were changed."""
     yield f"{page.id}  {page.name}  ({page.severity})"
     for title, text in page.sections.items():
         yield ""
@@ -43,13 +53,13 @@ def page_lines(page: Runbook, width: int) -> Iterator[str]:
     yield from textwrap.wrap(page.next_step, width, initial_indent="  ", subsequent_indent="  ")
     yield ""
     yield "Judged by"
-    for line in _judged_by(page):
+    for line in _judged_by(page, changed):
         yield from textwrap.wrap(line, width, initial_indent="  ", subsequent_indent="    ")
 
 
-def _judged_by(page: Runbook) -> Iterator[str]:
+def _judged_by(page: Runbook, changed: Mapping[str, float]) -> Iterator[str]:
     for name, threshold in page.thresholds.items():
-        yield f"{name} = {_shown(threshold)}  (source: {threshold.source})"
+        yield f"{name} = {_told(threshold, changed.get(name))}"
     if page.needs:
         yield f"needs {', '.join(page.needs)}; does not run without them"
     if page.needs_any:
@@ -64,9 +74,16 @@ def _judged_by(page: Runbook) -> Iterator[str]:
         yield f"may be explained by {', '.join(page.explained_by)}"
 
 
-def _shown(threshold: Threshold) -> str:
-    people = quantity(threshold.value, threshold.unit).strip()
-    raw = f"{threshold.value:g}"
+def _told(threshold: Threshold, changed: float | None) -> str:
+    usual = _shown(threshold.value, threshold.unit)
+    if changed is None:
+        return f"{usual}  (source: {threshold.source})"
+    return f"{_shown(changed, threshold.unit)}  (source: your settings; else {usual})"
+
+
+def _shown(value: float, unit: str) -> str:
+    people = quantity(value, unit).strip()
+    raw = f"{value:g}"
     return raw if people == raw else f"{raw} ({people})"
 
 

@@ -93,13 +93,16 @@ def test_a_changed_number_is_all_that_is_sent() -> None:
 @pytest.mark.parametrize(
     ("environment", "utf8"),
     [
-        ({}, True),
+        ({}, False),
+        ({"LC_ALL": "", "LC_CTYPE": "", "LANG": ""}, False),
         ({"LANG": "en_US.UTF-8"}, True),
         ({"LANG": "C"}, False),
-        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, False),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, True),
         ({"LC_CTYPE": "C.UTF-8"}, True),
         ({"LANG": "en_US.UTF-8", "LC_ALL": "POSIX"}, False),
         ({"LANG": "de_DE.ISO-8859-1"}, False),
+        ({"LANG": "C", "PYTHONIOENCODING": "utf8"}, True),
+        ({"LANG": "C.UTF-8", "PYTHONIOENCODING": "ascii:replace"}, False),
     ],
 )
 def test_the_locale_tells_whether_the_terminal_knows_utf8(

@@ -29,14 +29,24 @@ class Scene(NamedTuple):
     processes: list[ProcessFrame]
 
 
-def draw(view: View, width: int, height: int, told: Sequence[Account] | None = None) -> Block:
-    """Exactly ``height`` lines of exactly ``width`` cells.
+def draw(
+    view: View,
+    width: int,
+    height: int,
+    told: Sequence[Account] | None = None,
+    *,
+    findings_width: int = 0,
+    processes_width: int = 0,
+) -> Block:
+    """Exactly ``height`` lines of exactly ``width`` cells, or more where findings may be wider.
 
     Args:
         view: what to draw from.
         width: cells.
         height: lines.
         told: the accounts of the ranks, where they are known already.
+        findings_width: cells for the findings, where not ``width``.
+        processes_width: cells for the processes, where not ``width``.
     """
     scene = Scene(
         accounts(view) if told is None else told,
@@ -47,6 +57,8 @@ def draw(view: View, width: int, height: int, told: Sequence[Account] | None = N
     last = [heading("Host", width)] if titled else []
     last.append(host_line(view, width))
     picture = _Picture(view, width, height - len(last), titled)
+    picture.findings_width = findings_width or width
+    picture.processes_width = processes_width or width
     picture.add(None, Block.of([top_line(view, width)]))
     _add_panels(picture, scene)
     return picture.finished() + Block.of(last)
@@ -57,7 +69,7 @@ class _Picture:
 
     def __init__(self, view: View, width: int, height: int, titled: bool) -> None:
         self.view = view
-        self.width = width
+        self.width = self.findings_width = self.processes_width = width
         self.title = 1 if titled else 0
         self._height = height
         self._block = Block.of([])
@@ -82,11 +94,11 @@ class _Picture:
 
 def _add_panels(picture: _Picture, scene: Scene) -> None:
     view, width, title = picture.view, picture.width, picture.title
-    wanted = wanted_rows(scene.causes, width)
+    wanted = wanted_rows(scene.causes, picture.findings_width)
     gpus = gpu_rows(picture.room - 2 * title, max(1, len(view.frame.gpus)), wanted)
     picture.add(heading("GPUs", width, gpus_hidden(view, gpus)), gpu_block(view, width, gpus))
     findings = finding_rows(picture.room - title, wanted, len(scene.processes), title)
-    block = finding_block(view, scene.causes, width, findings)
+    block = finding_block(view, scene.causes, picture.findings_width, findings)
     below = len(block.lines) + title
     ledger = ledger_rows(picture.room - below, len(scene.accounts), len(scene.processes), title)
     if ledger:
@@ -97,7 +109,7 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
         rows = min(1 + len(scene.processes), picture.room - title)
         table = [ProcessRow(process) for process in scene.processes]
         title_line = heading("Processes", width, _process_note(view, scene, rows))
-        picture.add(title_line, process_block(view, table, width, rows))
+        picture.add(title_line, process_block(view, table, picture.processes_width, rows))
 
 
 def gpu_rows(room: int, gpus: int, findings: int) -> int:
