@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -59,6 +60,15 @@ class Pty:
         """Press keys."""
         os.write(self._master, keys.encode())
 
+    def modes(self) -> list[Any]:
+        """The terminal's modes, as ``tcgetattr`` has them."""
+        return termios.tcgetattr(self._master)
+
+    def hang_up(self) -> None:
+        """As when a window is closed, or a connection lost."""
+        master, self._master = self._master, -1
+        os.close(master)
+
     def tree(self) -> list[psutil.Process]:
         """The program and all its descendants."""
         try:
@@ -93,7 +103,8 @@ class Pty:
             process.kill()
         self.process.wait()
         self._reader.join(5)
-        os.close(self._master)
+        if self._master >= 0:
+            self.hang_up()
 
     def _read(self) -> None:
         while True:
@@ -141,6 +152,10 @@ class Tmux:
         except AssertionError as error:
             raise AssertionError(f"{error}; the screen is:\n{seen[0]}") from None
         return seen[0]
+
+    def pid(self) -> int:
+        """Of what runs in it."""
+        return int(self._tmux("display-message", "-p", "#{pane_pid}"))
 
     def resize(self, columns: int, lines: int) -> None:
         """As when a window is made smaller or larger."""

@@ -253,7 +253,7 @@ def test_rules_shows_the_thresholds_of_a_settings_file(tmp_path: Path, before: b
     option = ["--rules", str(file)]
     words = [*option, "rules", "HW201"] if before else ["rules", *option, "HW201"]
     shown = " ".join(run(*words).stdout.split())
-    assert " temperature_celsius = 50 (50 °C) (source: your settings; else 85 (85 °C))" in shown
+    assert " temperature_celsius = 50 (50 °C) (source: your settings; else 82 (82 °C))" in shown
 
 
 def test_collect_refuses_a_terminal(node: SimulatedNvml) -> None:

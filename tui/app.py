@@ -84,6 +84,7 @@ class GputopApp(App[int]):
         Binding("minus", "interval(-1)", "shorter interval", show=False),
         Binding("t", "theme", "next theme", show=False),
         Binding("ctrl+c", "interrupt", "quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "suspend", show=False, priority=True),
     ]
 
     def __init__(

@@ -27,6 +27,7 @@ _NAMES = {
     "shift+tab": "Shift-Tab",
     "ctrl+c": "Ctrl-C",
     "ctrl+q": "Ctrl-Q",
+    "ctrl+z": "Ctrl-Z",
     "up": "Up",
     "down": "Down",
     "left": "Left",
