@@ -1,4 +1,4 @@
-"""A process of our own that may hang in the kernel: forked, talked to by pipes, left behind if need be."""
+"""A process of our own that may hang in the kernel: talked to by pipes, left behind if need be."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import os
 import select
 import signal
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 PIPE_BYTES = 1 << 18
 """A whole sample fits, so that it is written at once."""
+_MOST_DESCRIPTORS = 256
 
 
 def readable(descriptor: int, seconds: float) -> bool:
@@ -22,29 +24,31 @@ def readable(descriptor: int, seconds: float) -> bool:
 
 
 class Child:
-    """Runs a function in a process of its own, with pipes as its standard input and output.
-
-    It must be made while this process has one thread. A fork costs a tenth of what starting another
-    interpreter does, and shares its memory.
+    """A process of its own, in a session of its own: Ctrl-C and Ctrl-Z are for the front end alone.
 
     Args:
-        run: called in the child, which ends when it returns.
+        start: starts it, with pipes as its standard input and output; returns its pid.
+
+    Raises:
+        OSError: when it cannot be started.
     """
 
-    def __init__(self, run: Callable[[], object]) -> None:
+    def __init__(self, start: Callable[[int, int], int]) -> None:
         child_input, self.input = os.pipe()
         self.output, child_output = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
+        try:
+            self.pid = start(child_input, child_output)
+            self._handle = os.pidfd_open(self.pid)
+        except OSError:
             os.close(self.input)
             os.close(self.output)
-            _become(run, child_input, child_output)
-        os.close(child_input)
-        os.close(child_output)
+            raise
+        finally:
+            os.close(child_input)
+            os.close(child_output)
         os.set_blocking(self.input, False)
         with contextlib.suppress(OSError):  # without it, a sample comes in pieces
             fcntl.fcntl(self.output, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        self._handle = os.pidfd_open(self.pid)
         self._ended: str | None = None
 
     def write(self, data: bytes) -> None:
@@ -65,20 +69,64 @@ class Child:
             self._ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return self._ended
 
+    def close(self) -> None:
+        """Close the pipes: nobody may read or write any more."""
+        for descriptor in (self.input, self.output, self._handle):
+            os.close(descriptor)
+
+
+def forked(run: Callable[[], object]) -> Callable[[int, int], int]:
+    """To run a function in a child, which ends when it returns.
+
+    Only for a process that has one thread. It costs a tenth of what starting another interpreter
+    does, and shares its memory.
+    """
+
+    def start(child_input: int, child_output: int) -> int:
+        pid = os.fork()
+        if pid == 0:
+            _become(run, child_input, child_output)
+        return pid
+
+    return start
+
+
+def spawned(command: Sequence[str]) -> Callable[[int, int], int]:
+    """To run a program in a child, whatever threads this process has."""
+
+    def start(child_input: int, child_output: int) -> int:
+        actions: list[tuple[Any, ...]] = [
+            (os.POSIX_SPAWN_DUP2, child_input, 0),
+            (os.POSIX_SPAWN_DUP2, child_output, 1),
+        ]
+        if not _debugging():
+            actions.append((os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0))
+        return os.posix_spawn(
+            command[0],
+            list(command),
+            os.environ,
+            file_actions=actions,
+            setsid=True,
+        )
+
+    return start
+
 
 def _become(run: Callable[[], object], child_input: int, child_output: int) -> None:
     """In the child: never comes back, whatever happens."""
     try:
-        # A session of its own: Ctrl-C at the terminal is for the front end alone.
         os.setsid()
         os.dup2(child_input, 0)
         os.dup2(child_output, 1)
-        if not os.environ.get("GPUTOP_DEBUG"):
+        if not _debugging():
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os.close(child_input)
-        os.close(child_output)
+        os.closerange(3, _MOST_DESCRIPTORS)  # else it holds its own input open
         run()
     except BaseException:  # noqa: BLE001 - the child must never run on into the code of its parent
         traceback.print_exc()
         os._exit(1)
     os._exit(0)
+
+
+def _debugging() -> bool:
+    return bool(os.environ.get("GPUTOP_DEBUG"))

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 import math
 import os
-import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Protocol
+from functools import partial
+from typing import NamedTuple, Protocol
 
-from .child import PIPE_BYTES, Child, readable
+from .child import PIPE_BYTES, Child, forked, readable, spawned
 from .command import Command, Stop
-from .limits import COLLECTOR_NAME
+from .revival import Patience, Wishes
 from .sample import Hello, Reply, Sample
+from .wedged import wedged_collectors
 from .wire import Splitter, WireError, decode, encode
 
 STOP_SECONDS = 0.3
 KILL_SECONDS = 0.2
-DYING_SECONDS = 0.3
 
 
 class FeedError(Exception):
     """The feed cannot go on. The text is one sentence for people."""
+
+
+class CollectorEnded(FeedError):
+    """The collector is not there any more; another one could be."""
+
+
+class Notice(NamedTuple):
+    """Something that the reader should know about the feed itself."""
+
+    sentence: str
 
 
 class Feed(Protocol):
@@ -35,7 +45,7 @@ class Feed(Protocol):
     past_samples: int
     """So many samples of the past come first, at once."""
 
-    def messages(self) -> Iterator[Sample | Reply]:
+    def messages(self) -> Iterator[Sample | Reply | Notice]:
         """Everything that arrives, in order; may block. Ends after `close`.
 
         Raises:
@@ -53,7 +63,7 @@ class Feed(Protocol):
 
 
 class CollectorFeed:
-    """Samples of a collector on this machine, which is started here.
+    """Samples of a collector on this machine, which is started here, and again when it ends.
 
     It must be made while this process has one thread.
 
@@ -61,19 +71,34 @@ class CollectorFeed:
         interval_seconds: between samples.
         without: names of sources that the collector shall not use.
         pids: processes to watch from the start.
+        restarts: start another one when it ends unasked; else that is an error.
     """
 
     simulated = False
     past_samples = 0
 
     def __init__(
-        self, interval_seconds: float, *, without: Sequence[str] = (), pids: Sequence[int] = ()
+        self,
+        interval_seconds: float,
+        *,
+        without: Sequence[str] = (),
+        pids: Sequence[int] = (),
+        restarts: bool = False,
     ) -> None:
         self.title = f"live pid {pids[0]}" if pids else "live"
-        self._closing = False
-        self._child = Child(lambda: _collect(interval_seconds, without, pids))
-        self._splitter = Splitter()
+        self._wishes = Wishes(interval_seconds, without, pids)
+        self._patience = Patience() if restarts else None
+        self._closing = threading.Event()
+        self._swap = threading.Lock()
+        """Held while the child is exchanged, and by who must not meet that."""
+        self._child = Child(forked(partial(_collect, self._wishes)))
         self._early: list[Sample | Reply] = []
+        self._splitter = Splitter()
+
+    @property
+    def pid(self) -> int:
+        """Of the collector."""
+        return self._child.pid
 
     def first(self, seconds: float) -> Sample | None:
         """Wait for the first sample, but no longer than that; `messages` brings it all the same.
@@ -87,10 +112,16 @@ class CollectorFeed:
                 return message
         return None
 
-    def messages(self) -> Iterator[Sample | Reply]:
+    def messages(self) -> Iterator[Sample | Reply | Notice]:
         yield from self._early
         self._early.clear()
-        yield from self._read()
+        while not self._closing.is_set():
+            try:
+                yield from self._read()
+            except CollectorEnded as ended:
+                if self._patience is None:
+                    raise
+                yield from self._restart(str(ended), self._patience)
 
     def _read(self, deadline: float = math.inf) -> Iterator[Sample | Reply]:
         """What arrives until the deadline, on the monotonic clock."""
@@ -107,9 +138,42 @@ class CollectorFeed:
                 return
         except WireError as error:
             raise FeedError(str(error)) from error
-        if not self._closing:
+        if not self._closing.is_set():
             how = self._child.ended_within(KILL_SECONDS) or "its output was closed"
-            raise FeedError(f"the collector ended unexpectedly ({how})")
+            raise CollectorEnded(f"the collector ended unexpectedly ({how})")
+
+    def _restart(self, why: str, patience: Patience) -> Iterator[Notice]:
+        """Wait, and start another collector, until one can be started."""
+        while not self._closing.is_set():
+            seconds = patience.next_seconds(time.monotonic())
+            yield Notice(f"{why}: restarting in {seconds:g} s")
+            if self._closing.wait(seconds):
+                return
+            try:
+                self._start_another()
+            except OSError as error:
+                why = f"the collector cannot be started ({error.strerror or error})"
+            else:
+                return
+
+    def _start_another(self) -> None:
+        """A new child in the place of the old one, which asks for all that was asked of that.
+
+        Raises:
+            OSError: when it cannot be started.
+        """
+        # It may have closed its output and live. One that hangs in the driver is enough.
+        self._child.kill()
+        self._child.ended_within(KILL_SECONDS)
+        wedged = bool(wedged_collectors())
+        with self._swap:
+            if self._closing.is_set():
+                return
+            # A fork would copy whatever lock another thread holds just now.
+            child = Child(spawned(self._wishes.command(without_nvml=wedged)))
+            self._child, old = child, self._child
+            self._splitter = Splitter()
+            old.close()
 
     def _has_news(self, deadline: float) -> bool:
         if deadline == math.inf:
@@ -117,10 +181,13 @@ class CollectorFeed:
         return readable(self._child.output, deadline - time.monotonic())
 
     def send(self, command: Command) -> None:
-        self._child.write(encode(command))
+        with self._swap:
+            self._wishes.note(command)
+            self._child.write(encode(command))
 
     def close(self) -> str:
-        self._closing = True
+        with self._swap:
+            self._closing.set()
         self.send(Stop(command_id=0))
         if self._child.ended_within(STOP_SECONDS):
             return ""
@@ -133,49 +200,11 @@ class CollectorFeed:
         )
 
 
-def _collect(interval_seconds: float, without: Sequence[str], pids: Sequence[int]) -> None:
+def _collect(wishes: Wishes) -> None:
     from .collect import collect  # in the child, beside what the front end is loading
 
-    collect(interval_seconds=interval_seconds, without=frozenset(without), pids=tuple(pids))
-
-
-def wedged_collectors(root: Path = Path("/")) -> list[int]:
-    """Pids of collectors of this user that were killed but hang on in the kernel."""
-    proc = root / "proc"
-    with os.scandir(proc) as entries:
-        pids = [entry.name for entry in entries if entry.name.isdecimal()]
-    named = [proc / pid for pid in pids if _is_named(proc, pid)]
-    found = [process for process in named if _is_wedged(process)]
-    if found:
-        time.sleep(DYING_SECONDS)  # whoever merely takes a moment to die is gone by then
-    return [int(process.name) for process in found if _is_wedged(process)]
-
-
-def _is_named(proc: Path, pid: str) -> bool:
-    # Asked of every process of the node, of which there may be thousands.
-    try:
-        descriptor = os.open(f"{proc}/{pid}/comm", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.read(descriptor, 32).rstrip() == COLLECTOR_NAME.encode()
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-
-
-def _is_wedged(process: Path) -> bool:
-    try:
-        if process.stat().st_uid != os.geteuid():
-            return False
-        lines = (process / "status").read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return False
-    status = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
-    killed = any(
-        int(status[mask][0], 16) >> (signal.SIGKILL - 1) & 1 for mask in ("SigPnd", "ShdPnd")
+    collect(
+        interval_seconds=wishes.interval_seconds,
+        without=frozenset(wishes.without),
+        pids=tuple(wishes.pids),
     )
-    if status["State"][0] == "Z":  # dead, unless its main thread ended while another one hangs
-        return int(status["Threads"][0]) > 1
-    return killed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 _MAX_DIGITS = 19
@@ -9,6 +10,7 @@ _MAX_NUMBER = 2**63 - 1
 _MOST_CPUS = 8192
 _KERNEL_THREAD_FLAG = 0x00200000
 _MIN_STAT_FIELDS = 22
+_MASK = re.compile(rb"[0-9a-f]{1,32}")
 
 
 class Stat(NamedTuple):
@@ -87,6 +89,16 @@ def parse_switches(status: bytes) -> tuple[int | None, int | None]:
         number(_field(status, b"voluntary_ctxt_switches:")),
         number(_field(status, b"nonvoluntary_ctxt_switches:")),
     )
+
+
+def parse_pending_signals(status: bytes) -> frozenset[int]:
+    """Signals sent to the process or its main thread that it has not acted on, out of ``status``."""
+    pending: set[int] = set()
+    for name in (b"SigPnd:", b"ShdPnd:"):
+        mask = _field(status, name)
+        bits = int(mask, 16) if _MASK.fullmatch(mask) else 0
+        pending.update(bit + 1 for bit in range(bits.bit_length()) if bits >> bit & 1)
+    return frozenset(pending)
 
 
 def parse_io(data: bytes) -> tuple[int | None, int | None]:

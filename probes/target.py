@@ -6,6 +6,8 @@ import os
 import signal as signals
 from pathlib import Path
 
+from .proc_text import parse_stat
+
 
 class TargetError(Exception):
     """It was not done. The text is one sentence for people."""
@@ -14,12 +16,10 @@ class TargetError(Exception):
 def start_time_of(pid: int, root: Path = Path("/")) -> float | None:
     """Seconds since boot at which a process began; ``None`` where there is none of that pid."""
     try:
-        stat = (root / "proc" / str(pid) / "stat").read_bytes()
-        # The name in parentheses may hold anything, so count from the last closing one.
-        ticks = int(stat[stat.rindex(b")") + 2 :].split()[19])
-    except (OSError, ValueError, IndexError):
+        stat = parse_stat((root / "proc" / str(pid) / "stat").read_bytes())
+    except OSError:
         return None
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return None if stat is None else stat.start_ticks / os.sysconf("SC_CLK_TCK")
 
 
 def send_signal(pid: int, start_time_seconds: float, signal: int) -> None:

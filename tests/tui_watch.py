@@ -114,7 +114,10 @@ class StillWatch:
         self._on_end: Callable[[str], None] = lambda _: None
 
     def start(
-        self, on_judgement: Callable[[Judgement], None], on_end: Callable[[str], None]
+        self,
+        on_judgement: Callable[[Judgement], None],
+        on_end: Callable[[str], None],
+        on_notice: Callable[[str], None],
     ) -> None:
         self._on_judgement, self._on_end = on_judgement, on_end
         for each in self._first:

@@ -119,7 +119,7 @@ class GputopApp(App[int]):
         def on_end(reason: str) -> None:
             self.post_message(Ended(reason))
 
-        self._watch.start(on_judgement, on_end)
+        self._watch.start(on_judgement, on_end, self.tell_from_thread)
         self._look_later()
 
     def on_judged(self, message: Judged) -> None:

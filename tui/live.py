@@ -7,14 +7,10 @@ import os
 import sys
 from argparse import Namespace
 
-from ..probes.feeds import (
-    CollectorFeed,
-    Feed,
-    FeedError,
-    wedged_collectors,
-)
+from ..probes.feeds import CollectorFeed, Feed, FeedError
 from ..probes.sample import Sample
 from ..probes.target import start_time_of
+from ..probes.wedged import wedged_collectors
 from ..rules.catalogue import make_rules
 from ..rules.engine import Engine
 from .arguments import UsageError
@@ -36,13 +32,13 @@ def watch(options: Namespace) -> int:
     once = options.once or not _is_screen()
     try:
         feed = _feed(options, once)
+        if once:
+            from .once import print_once
+
+            return print_once(Watch(feed, engine), options)
+        return _show(feed, engine, options)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
-    if once:
-        from .once import print_once
-
-        return print_once(Watch(feed, engine), options)
-    return _show(feed, engine, options)
 
 
 def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
@@ -107,7 +103,7 @@ def _feed(options: Namespace, once: bool) -> Feed:
             "going on without NVML until it ends"
         )
     interval = min(options.interval, 0.5) if once else options.interval
-    return CollectorFeed(interval, without=without, pids=pids)
+    return CollectorFeed(interval, without=without, pids=pids, restarts=not once)
 
 
 def _is_screen() -> bool:

@@ -33,11 +33,13 @@ _ENOUGH_LINES = 400
 
 
 def print_once(watch: Watch, options: Namespace) -> int:
-    """Watch for a second, print the last frame; returns the exit code."""
+    """Watch for a second, print the last frame; returns the exit code.
+
+    Raises:
+        FeedError: when the feed ends before.
+    """
     try:
         judgement = _look(watch)
-    except FeedError as error:
-        return complain(str(error), COULD_NOT_LOOK)
     finally:
         watch.close()
         if watch.stuck:

@@ -41,7 +41,10 @@ class WatchLike(Protocol):
     @property
     def past_samples(self) -> int: ...
     def start(
-        self, on_judgement: Callable[[Judgement], None], on_end: Callable[[str], None]
+        self,
+        on_judgement: Callable[[Judgement], None],
+        on_end: Callable[[str], None],
+        on_notice: Callable[[str], None],
     ) -> None: ...
     def set_interval(self, seconds: float) -> None: ...
     def send_signal(

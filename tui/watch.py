@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from ..probes.command import Attach, Command, SendSignal, SetInterval, ShowEnvironment
 from ..probes.derive import derive
-from ..probes.feeds import Feed, FeedError
+from ..probes.feeds import Feed, FeedError, Notice
 from ..probes.frame import Frame, ProcessFrame
 from ..probes.sample import Reply
 from ..rules.engine import Engine
@@ -29,6 +29,7 @@ class Watch:
         self._engine = engine
         self._numbers = itertools.count(1)
         self._on_reply: dict[int, Callable[[Reply], None]] = {}
+        self._on_notice: Callable[[str], None] = lambda _: None
         self.stuck = ""
         """What `close` had to leave behind, one line, or empty."""
 
@@ -63,18 +64,26 @@ class Watch:
             if isinstance(message, Reply):
                 self._answer(message)
                 continue
+            if isinstance(message, Notice):
+                self._on_notice(message.sentence)
+                continue
             frame = derive(frame, message)
             yield self._engine.judge(frame)
 
     def start(
-        self, on_judgement: Callable[[Judgement], None], on_end: Callable[[str], None]
+        self,
+        on_judgement: Callable[[Judgement], None],
+        on_end: Callable[[str], None],
+        on_notice: Callable[[str], None],
     ) -> None:
         """Judge on a thread of this object's, and call back from there.
 
         Args:
             on_judgement: takes each judgement; a newer one replaces an older one.
             on_end: takes the reason, one sentence, when nothing comes any more; empty after `close`.
+            on_notice: takes a sentence that the reader should see.
         """
+        self._on_notice = on_notice
 
         def work() -> None:
             reason = ""
