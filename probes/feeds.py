@@ -71,6 +71,7 @@ class CollectorFeed:
         interval_seconds: between samples.
         without: names of sources that the collector shall not use.
         pids: processes to watch from the start.
+        notices: sentences for the reader, who sees them when there is something to look at.
         restarts: start another one when it ends unasked; else that is an error.
     """
 
@@ -83,11 +84,15 @@ class CollectorFeed:
         *,
         without: Sequence[str] = (),
         pids: Sequence[int] = (),
+        notices: Sequence[str] = (),
         restarts: bool = False,
     ) -> None:
         self.title = f"live pid {pids[0]}" if pids else "live"
         self._wishes = Wishes(interval_seconds, without, pids)
         self._patience = Patience() if restarts else None
+        self._notices = [Notice(sentence) for sentence in notices]
+        self._seen: set[int] = set()
+        """Those of the processes to watch that were there."""
         self._closing = threading.Event()
         self._swap = threading.Lock()
         """Held while the child is exchanged, and by who must not meet that."""
@@ -117,7 +122,11 @@ class CollectorFeed:
         self._early.clear()
         while not self._closing.is_set():
             try:
-                yield from self._read()
+                for message in self._read():
+                    yield message
+                    if isinstance(message, Sample):
+                        yield from [*self._notices, *self._ended(message)]
+                        self._notices.clear()
             except CollectorEnded as ended:
                 if self._patience is None:
                     raise
@@ -141,6 +150,18 @@ class CollectorFeed:
         if not self._closing.is_set():
             how = self._child.ended_within(KILL_SECONDS) or "its output was closed"
             raise CollectorEnded(f"the collector ended unexpectedly ({how})")
+
+    def _ended(self, sample: Sample) -> list[Notice]:
+        """Which of the processes to watch are not there any more."""
+        if not self._wishes.pids or not any(
+            source.name == "processes" and source.status == "ok" for source in sample.sources
+        ):
+            return []
+        there = {process.pid for process in sample.processes}
+        watched = set(self._wishes.pids)
+        gone = sorted((self._seen & watched) - there)
+        self._seen = watched & there
+        return [Notice(f"process {pid} has ended") for pid in gone]
 
     def _restart(self, why: str, patience: Patience) -> Iterator[Notice]:
         """Wait, and start another collector, until one can be started."""

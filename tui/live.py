@@ -9,11 +9,11 @@ from argparse import Namespace
 
 from ..probes.feeds import CollectorFeed, Feed, FeedError
 from ..probes.sample import Sample
-from ..probes.target import start_time_of
 from ..probes.wedged import wedged_collectors
 from ..rules.catalogue import make_rules
 from ..rules.engine import Engine
 from .arguments import UsageError
+from .attaching import caution, refusal
 from .exits import COULD_NOT_LOOK, complain
 from .output import output_is_utf8
 from .thresholds import thresholds
@@ -92,18 +92,21 @@ def _feed(options: Namespace, once: bool) -> Feed:
             raise UsageError(f"{error}; scenarios are {', '.join(SCENARIOS)}") from error
     pids: list[int] = options.pid
     for pid in pids:
-        if start_time_of(pid) is None:
-            raise FeedError(f"there is no process {pid}")
-    without: list[str] = []
+        if why := refusal(pid):
+            raise FeedError(why)
+    notes = [note for pid in pids if (note := caution(pid))]
     wedged = wedged_collectors()
     if wedged:
-        without = ["nvml"]
-        complain(
+        notes.append(
             f"an earlier collector (pid {wedged[0]}) still hangs in the driver: "
             "going on without NVML until it ends"
         )
-    interval = min(options.interval, 0.5) if once else options.interval
-    return CollectorFeed(interval, without=without, pids=pids, restarts=not once)
+    without = ["nvml"] if wedged else []
+    if once:
+        for note in notes:
+            complain(note)
+        return CollectorFeed(min(options.interval, 0.5), without=without, pids=pids)
+    return CollectorFeed(options.interval, without=without, pids=pids, notices=notes, restarts=True)
 
 
 def _is_screen() -> bool:

@@ -47,11 +47,18 @@ def print_once(watch: Watch, options: Namespace) -> int:
     why = why_no_gpus(judgement.frame)
     if why and not options.pid:
         return complain(f"{why}; `gputop demo` shows a simulated node", COULD_NOT_LOOK)
+    gone = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
+    if gone:
+        return complain(f"process {gone[0]} has ended", COULD_NOT_LOOK)
     if options.format == "json":
         say_json(as_json(judgement))
     else:
         say(as_text(judgement, watch, limit=_limit()), ascii_only=options.ascii)
     return OK
+
+
+def _pids(frame: Frame) -> set[int]:
+    return {process.pid for process in frame.processes}
 
 
 def why_no_gpus(frame: Frame) -> str:
