@@ -50,6 +50,7 @@ class PictureScreen(Screen[None]):
         self.selected: Target | None = None
         self._targets: list[Target | None] = []
         self._hints: tuple[tuple[str, str], ...] = ()
+        self._redraw_due = False
 
     @property
     def gputop(self) -> GputopApp:
@@ -102,6 +103,16 @@ class PictureScreen(Screen[None]):
         canvas.show(block.lines)
         bottom.show_hints(self._hints, self.gputop.standing())
 
+    def _redraw_soon(self) -> None:
+        """Once, after whatever Textual has to do: at the start it tells of a size four times."""
+        if not self._redraw_due:
+            self._redraw_due = True
+            self.call_after_refresh(self._redraw_due_now)
+
+    def _redraw_due_now(self) -> None:
+        self._redraw_due = False
+        self.redraw()
+
     def on_mount(self) -> None:
         self._hints = hints_of(self)
 
@@ -110,10 +121,10 @@ class PictureScreen(Screen[None]):
             # Textual would lay out for this older size, tell itself so, and swing between both for ever.
             event.prevent_default()
             return
-        self.call_after_refresh(self.redraw)
+        self._redraw_soon()
 
     def on_screen_resume(self) -> None:
-        self.call_after_refresh(self.redraw)
+        self._redraw_soon()
 
     def on_click(self, event: events.Click) -> None:
         if event.y < len(self._targets) and (target := self._targets[event.y]) is not None:
