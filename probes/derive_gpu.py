@@ -50,7 +50,7 @@ def derive_gpus(
         if rank.gpu_index is not None
     }
     rows = {
-        reading.index: _derive_gpu(reading, before.get(reading.index), current)
+        reading.index: _derive_gpu(reading, before.get(reading.index), previous, current)
         for reading in current.gpus
     }
     for index, gpu in before.items():
@@ -79,7 +79,9 @@ def links_of(gpu: GpuFrame) -> Iterator[LinkFrame]:
         )
 
 
-def _derive_gpu(reading: GpuReading, previous: GpuFrame | None, sample: Sample) -> GpuFrame:
+def _derive_gpu(
+    reading: GpuReading, previous: GpuFrame | None, before: Frame | None, sample: Sample
+) -> GpuFrame:
     if previous is not None and previous.uuid != reading.uuid:
         previous = None  # another card under the same number
     missing = dict(reading.missing)
@@ -89,6 +91,7 @@ def _derive_gpu(reading: GpuReading, previous: GpuFrame | None, sample: Sample) 
     if status == "lost":
         silent = [name for name in reading.__struct_fields__ if getattr(reading, name) is None]
         missing = dict.fromkeys([*missing, *silent], "GPU is lost")
+        age = _age_of_last_values(previous, before, sample)
     return extend(
         GpuFrame,
         reading,
@@ -143,6 +146,13 @@ def _limits(reading: GpuReading, missing: Missing) -> dict[str, Any]:
         "pcie_limit_bytes_per_second": pcie,
         "nvlink_limit_bytes_per_second": sum(speeds) if speeds else None,
     }
+
+
+def _age_of_last_values(previous: GpuFrame | None, before: Frame | None, sample: Sample) -> float:
+    """A lost GPU is asked again and again, but what it told before is what grows old."""
+    if previous is None or before is None:
+        return 0.0
+    return previous.age_seconds + sample.monotonic_seconds - before.monotonic_seconds
 
 
 def _status(reading: GpuReading, age: float, sample: Sample) -> tuple[str, str]:

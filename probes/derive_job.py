@@ -37,7 +37,10 @@ def derive_jobs(
         probe = probes.get(key)
         if probe is None:
             return msgspec.structs.replace(rank, missing={**rank.missing, "phase": _NO_PROBE})
-        return _probed(rank, probe, before.get(key), earlier.get(key), current)
+        elapsed = current.monotonic_seconds - previous.monotonic_seconds if previous else 0.0
+        probed = _probed(rank, probe, before.get(key), earlier.get(key), current)
+        age = _step_age(probed, earlier.get(key), elapsed)
+        return msgspec.structs.replace(probed, step_age_seconds=age)
 
     return tuple(msgspec.structs.replace(job, ranks=tuple(map(known, job.ranks))) for job in jobs)
 
@@ -74,6 +77,14 @@ def _probed(
         else rate(probe.samples, previous.samples if previous else None, seconds),
         phases=before.phases if same and before else _shares(probe, previous),
     )
+
+
+def _step_age(rank: RankFrame, before: RankFrame | None, elapsed: float) -> float | None:
+    if rank.step is None:
+        return None
+    same = before is not None and before.step == rank.step
+    seen = (before.step_age_seconds or 0.0) + elapsed if same and before else 0.0
+    return max(seen, rank.phase_age_seconds or 0.0)
 
 
 def _shares(probe: ProbeReading, previous: ProbeFrame | None) -> dict[str, float]:

@@ -145,6 +145,9 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     phase_source: Origin | None = None
     step: int | None = None
     step_seconds: float | None = None
+    step_age_seconds: float | None = None
+    """For at least so long no step has ended: since its number was last seen to change, or since its
+    phase began, whichever is longer ago."""
     samples_per_second: float | None = None
     phases: dict[str, float] = {}
     """Share of the time since the previous frame per phase; sums to 1 where a probe is present."""

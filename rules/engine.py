@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from ..probes.frame import Frame
+from .blindness import blind_rule, broken_rule
 from .causes import with_causes
-from .finding import SEVERITY_ORDER, Finding, FindingState, Judgement, Severity, Verdict
+from .finding import SEVERITY_ORDER, Blind, Finding, FindingState, Judgement, Severity, Verdict
 from .history import History
 from .rule import Rule, Scene
 
@@ -136,23 +137,40 @@ class Engine:
         scene = Scene(frame, self.history)
         held: set[_Key] = set()
         unknown: set[_Key] = set()
+        blind: list[Blind] = []
         for rule in self._rules:
-            if rule.id not in self.broken:
-                self._apply(rule, scene, held, unknown)
+            verdicts = () if rule.id in self.broken else self._verdicts(rule, scene)
+            self._apply(rule, verdicts, frame, held, unknown)
+            why = self.broken.get(rule.id)
+            cannot = broken_rule(rule, why) if why else blind_rule(rule, verdicts)
+            if cannot is not None:
+                blind.append(cannot)
         self._release(held, unknown, frame)
-        return Judgement(frame=frame, findings=self._findings(frame))
+        return Judgement(
+            frame=frame,
+            findings=self._findings(frame),
+            rules=len(self._rules),
+            blind=tuple(blind),
+        )
 
-    def _apply(self, rule: Rule, scene: Scene, held: set[_Key], unknown: set[_Key]) -> None:
+    def _apply(
+        self,
+        rule: Rule,
+        verdicts: Iterable[Verdict],
+        frame: Frame,
+        held: set[_Key],
+        unknown: set[_Key],
+    ) -> None:
         """Take up the rule's verdicts."""
-        now = scene.frame.monotonic_seconds
-        for verdict in self._verdicts(rule, scene):
+        now = frame.monotonic_seconds
+        for verdict in verdicts:
             if verdict.holds is False:
                 continue
             key = (rule.id, verdict.subject.key)
             if verdict.holds is None:
                 unknown.add(key)
                 continue
-            verdict = self._placed(verdict, scene.frame)
+            verdict = self._placed(verdict, frame)
             case = self._cases.get(key)
             if case is None:
                 case = self._cases[key] = _Case(rule, verdict)

@@ -44,6 +44,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     comparison: Literal["≥", "≤", ">", "<", "≠", "against", ""] = ""
     """How value stands to threshold; ``against``: the threshold is the median of its peers."""
     origin: Origin = "measured"
+    mean_seconds: float | None = None
+    """The value is a mean over so long; ``None``: it is of this moment."""
 
 
 def compared(
@@ -53,6 +55,7 @@ def compared(
     unit: str,
     *,
     origin: Origin = "measured",
+    mean_seconds: float | None = None,
 ) -> Evidence:
     """A number beside its limit, with the sign that is true of them."""
     comparison: Literal["≥", "<", ""] = ""
@@ -65,12 +68,27 @@ def compared(
         unit=unit,
         comparison=comparison,
         origin=origin,
+        mean_seconds=mean_seconds,
     )
 
 
-def against_peers(signal: str, value: float | None, peers: float | None, unit: str) -> Evidence:
+def against_peers(
+    signal: str,
+    value: float | None,
+    peers: float | None,
+    unit: str,
+    *,
+    mean_seconds: float | None = None,
+) -> Evidence:
     """A number beside the median of its peers."""
-    return Evidence(signal=signal, value=value, threshold=peers, unit=unit, comparison="against")
+    return Evidence(
+        signal=signal,
+        value=value,
+        threshold=peers,
+        unit=unit,
+        comparison="against",
+        mean_seconds=mean_seconds,
+    )
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +107,17 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str | None = None
     """Where it is more precise than the rule's."""
     unknown_because: str = ""
+    unread: str = ""
+    """Why a signal that the rule needs is missing: then it is blind, not only undecided."""
+
+
+class Blind(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that cannot look, so that its silence says nothing."""
+
+    id: str
+    name: str
+    reason: str
+    """Why what it needs is missing, as the source says it."""
 
 
 class FindingRef(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,8 +157,17 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     frame: Frame
     findings: tuple[Finding, ...] = ()
     """Pending, active, and the cleared ones of the last ten minutes."""
+    rules: int = 0
+    """How many there are."""
+    blind: tuple[Blind, ...] = ()
+    """Those that cannot look now, on all or on some of what they are about."""
 
     @property
     def active(self) -> tuple[Finding, ...]:
         """Those that count."""
         return tuple(finding for finding in self.findings if finding.state == "active")
+
+    @property
+    def pending(self) -> tuple[Finding, ...]:
+        """Those that are suspected: they hold, but not for long enough yet."""
+        return tuple(finding for finding in self.findings if finding.state == "pending")

@@ -8,8 +8,12 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import attrgetter
+from statistics import median
 
-from ..probes.frame import Frame, GpuFrame, HostFrame
+from ..probes.frame import Frame, GpuFrame, HostFrame, RankFrame
+from ..probes.nvml_words import THROTTLE_REASONS
+from .progress import stuck_ranks
+from .series import Series
 
 GPU_SIGNALS = (
     "utilization_ratio",
@@ -39,57 +43,15 @@ HOST_SIGNALS = (
 PROCESS_SIGNALS = ("cpu_cores", "blocked")
 """Of ranks and their workers. ``blocked`` is 1 in state D, else 0: its mean is a share of time."""
 CGROUP_SIGNALS = ("throttled_ratio",)
+STALLED = "phase stalled"
+"""Share of the time in which a rank was stuck; it takes the place of the phase it was stuck in."""
+THROTTLED = "throttle_bits"
+"""Of a GPU: which of `THROTTLE_REASONS` hold its clocks down, as the sum of their bits."""
+
+_TYPICAL_OVER_SECONDS = 120.0
+_BITS = {word: bit for bit, word in THROTTLE_REASONS.items()}
 
 _NAN = math.nan
-
-
-class Series:
-    """One signal of one subject over time. A moment at which it was missing is ``None``."""
-
-    def __init__(self, times: array[float], values: array[float]) -> None:
-        self._times = times
-        self._values = values
-        self._means: dict[tuple[float, float], float | None] = {}
-
-    def last(self, count: int) -> list[float | None]:
-        """The newest ``count`` values, oldest first; fewer where there are no more."""
-        return [None if math.isnan(value) else value for value in self._values[-count:]]
-
-    def window(self, seconds: float) -> list[float]:
-        """The values, missing ones left out, of the last ``seconds`` before the newest moment."""
-        if not self._times:
-            return []
-        start = bisect_left(self._times, self._times[-1] - seconds)
-        return [value for value in self._values[start:] if not math.isnan(value)]
-
-    def mean(self, seconds: float) -> float | None:
-        """Mean over the last ``seconds``; ``None`` where nothing was read in them."""
-        if not self._times:
-            return None
-        key = (seconds, self._times[-1])
-        if key not in self._means:
-            self._means[key] = self._mean(seconds)
-        return self._means[key]
-
-    def covered(self, seconds: float) -> float:
-        """How much of the last ``seconds`` lies between the oldest and the newest value in them."""
-        if not self._times:
-            return 0.0
-        start = bisect_left(self._times, self._times[-1] - seconds)
-        present = [
-            time
-            for time, value in zip(self._times[start:], self._values[start:], strict=False)
-            if not math.isnan(value)
-        ]
-        return present[-1] - present[0] if present else 0.0
-
-    def _mean(self, seconds: float) -> float | None:
-        values = self._values[bisect_left(self._times, self._times[-1] - seconds) :]
-        total = sum(values)
-        if math.isnan(total):
-            present = [value for value in values if not math.isnan(value)]
-            return sum(present) / len(present) if present else None
-        return total / len(values) if values else None
 
 
 class History:
@@ -117,6 +79,7 @@ class History:
                 values = self._columns[column] = array("d", [_NAN]) * (len(self._times) - 1)
             values.append(_NAN if value is None else value)
         self._pad()
+        self._mark_stalls(frame)
         self._forget(now - self._seconds)
         # Last of all, for another thread may have asked meanwhile.
         self._handed_out = {}
@@ -161,6 +124,24 @@ class History:
             series = self._handed_out[column] = Series(self._times, values)
         return series
 
+    def _mark_stalls(self, frame: Frame) -> None:
+        """The time of a stuck rank is lost from its last step on, whatever phase it is stuck in."""
+        for rank in stuck_ranks(frame, self._typical_step):
+            stalled = self._columns.get((f"rank {rank.pid}", STALLED))
+            if stalled is None:
+                continue
+            first = len(self._times) - 1
+            if first == 0 or stalled[first - 1] != 1.0:
+                first = bisect_left(self._times, self._times[-1] - (rank.step_age_seconds or 0.0))
+            for (subject, signal), values in self._columns.items():
+                if subject == f"rank {rank.pid}" and signal.startswith("phase "):
+                    share = 1.0 if signal == STALLED else 0.0
+                    values[first:] = array("d", [share]) * (len(values) - first)
+
+    def _typical_step(self, rank: RankFrame) -> float | None:
+        taken = self.rank(rank.pid, "step_seconds").window(_TYPICAL_OVER_SECONDS)
+        return median(taken) if taken else None
+
     def _pad(self) -> None:
         length = len(self._times)
         for values in self._columns.values():
@@ -188,10 +169,18 @@ def _columns(subject: str, signals: tuple[str, ...]) -> tuple[tuple[str, str], .
     return tuple((subject, signal) for signal in signals)
 
 
+@lru_cache(maxsize=64)
+def _throttle_bits(reasons: tuple[str, ...]) -> float:
+    return float(sum(_BITS.get(reason, 0) for reason in reasons))
+
+
 def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
     for gpu in frame.gpus:
         if gpu.status == "ok":  # else its columns are padded
-            yield from zip(_columns(f"gpu {gpu.index}", GPU_SIGNALS), _of_gpu(gpu), strict=True)
+            subject = f"gpu {gpu.index}"
+            yield from zip(_columns(subject, GPU_SIGNALS), _of_gpu(gpu), strict=True)
+            if gpu.throttle_reasons is not None:
+                yield (subject, THROTTLED), _throttle_bits(gpu.throttle_reasons)
     if frame.host is not None:
         yield from zip(_columns("host", HOST_SIGNALS), _of_host(frame.host), strict=True)
     for job in frame.jobs:
@@ -200,6 +189,8 @@ def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
             yield (subject, "step_seconds"), rank.step_seconds
             for phase, share in rank.phases.items():
                 yield (subject, f"phase {phase}"), share
+            if rank.phases:
+                yield (subject, STALLED), 0.0
     for process in frame.processes:
         if process.role in ("rank", "worker"):
             subject = f"process {process.pid}"

@@ -26,11 +26,7 @@ from ..probes.frame import (
 )
 from .finding import Severity, Subject, Verdict
 from .history import History
-
-UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
-"""While a rank is in one of these, low utilisation and the like say nothing."""
-UNSETTLED_SECONDS = 600.0
-"""Not for longer, though: by then PyTorch's collectives have timed out."""
+from .progress import is_unsettled
 
 
 class Threshold(msgspec.Struct, frozen=True):
@@ -82,14 +78,14 @@ class Rule(ABC):
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         """A verdict for each subject of its kind in the frame."""
 
-    def _unmet(self, subject: Any) -> str:
-        """Why it cannot run on this subject, or an empty string."""
+    def _unmet(self, who: Subject, subject: Any) -> Verdict | None:
+        """That it cannot run on this subject, and why; ``None`` where it can."""
         for field in self.needs:
             if getattr(subject, field) is None:
-                return _why_missing(subject, field)
+                return _missing(who, subject, field)
         if self.needs_any and all(getattr(subject, field) is None for field in self.needs_any):
-            return _why_missing(subject, self.needs_any[0])
-        return ""
+            return _missing(who, subject, self.needs_any[0])
+        return None
 
 
 class GpuRule(Rule):
@@ -100,11 +96,7 @@ class GpuRule(Rule):
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for gpu in scene.frame.gpus:
-            why = self._unknown(gpu, scene.frame)
-            if why:
-                yield Verdict(subject=self.subject_of(gpu), holds=None, unknown_because=why)
-            else:
-                yield self.judge_gpu(gpu, scene)
+            yield self._unknown(gpu, scene.frame) or self.judge_gpu(gpu, scene)
 
     def subject_of(self, gpu: GpuFrame) -> Subject:
         """Who its verdicts on this GPU are about: the GPU itself, or a part of it."""
@@ -114,10 +106,13 @@ class GpuRule(Rule):
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
         """The verdict on this GPU; every field in ``needs`` is there."""
 
-    def _unknown(self, gpu: GpuFrame, frame: Frame) -> str:
+    def _unknown(self, gpu: GpuFrame, frame: Frame) -> Verdict | None:
+        subject = self.subject_of(gpu)
         if gpu.status != "ok":
-            return f"GPU is {gpu.status}"
-        return self._unmet(gpu) or (unsettled(gpu, frame) if self.settled_only else "")
+            return Verdict(subject=subject, holds=None, unknown_because=f"GPU is {gpu.status}")
+        unmet = self._unmet(subject, gpu)
+        why = unsettled(gpu, frame) if unmet is None and self.settled_only else ""
+        return Verdict(subject=subject, holds=None, unknown_because=why) if why else unmet
 
 
 class HostRule(Rule):
@@ -127,13 +122,10 @@ class HostRule(Rule):
         host = scene.frame.host
         subject = Subject(kind="host", id=scene.frame.node)
         if host is None:
-            yield Verdict(subject=subject, holds=None, unknown_because="host is not read")
+            yield _unread(subject, "the host is not read")
             return
-        why = _old(host.age_seconds, scene.frame) or self._unmet(host)
-        if why:
-            yield Verdict(subject=subject, holds=None, unknown_because=why)
-        else:
-            yield self.judge_host(host, subject, scene)
+        old = _old(subject, host.age_seconds, scene.frame)
+        yield old or self._unmet(subject, host) or self.judge_host(host, subject, scene)
 
     @abstractmethod
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:
@@ -147,11 +139,9 @@ class ProcessRule(Rule):
         for process in scene.frame.processes:
             if process.job_id is None and not process.gpus:
                 continue
-            why = _old(process.age_seconds, scene.frame) or self._unmet(process)
-            if why:
-                yield Verdict(subject=process_subject(process), holds=None, unknown_because=why)
-            else:
-                yield self.judge_process(process, scene)
+            subject = process_subject(process)
+            old = _old(subject, process.age_seconds, scene.frame)
+            yield old or self._unmet(subject, process) or self.judge_process(process, scene)
 
     @abstractmethod
     def judge_process(self, process: ProcessFrame, scene: Scene) -> Verdict:
@@ -165,11 +155,8 @@ class CgroupRule(Rule):
         for group in scene.frame.cgroups:
             subject = cgroup_subject(group, scene.frame)
             age = scene.frame.monotonic_seconds - group.monotonic_seconds
-            why = _old(age, scene.frame) or self._unmet(group)
-            if why:
-                yield Verdict(subject=subject, holds=None, unknown_because=why)
-            else:
-                yield self.judge_cgroup(group, subject, scene)
+            old = _old(subject, age, scene.frame)
+            yield old or self._unmet(subject, group) or self.judge_cgroup(group, subject, scene)
 
     @abstractmethod
     def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:
@@ -244,7 +231,7 @@ def unsettled(gpu: GpuFrame, frame: Frame) -> str:
     """
     job = job_of(gpu, frame)
     for rank in job.ranks if job else ():
-        if rank.phase in UNSETTLED_PHASES and (rank.phase_age_seconds or 0.0) < UNSETTLED_SECONDS:
+        if is_unsettled(rank):
             return f"rank {rank.rank} of its job is in {rank.phase}"
     return ""
 
@@ -272,11 +259,16 @@ def median_of(values: Iterable[float | None]) -> float | None:
     return median(present) if len(present) >= 2 else None
 
 
-def _old(age_seconds: float, frame: Frame) -> str:
+def _old(subject: Subject, age_seconds: float, frame: Frame) -> Verdict | None:
     if age_seconds > stale_after_seconds(frame.interval_seconds):
-        return f"last read {age_seconds:.0f} s ago"
-    return ""
+        return _unread(subject, f"last read {age_seconds:.0f} s ago")
+    return None
 
 
-def _why_missing(subject: Any, field: str) -> str:
-    return f"{field}: {subject.missing.get(field, 'not read yet')}"
+def _missing(who: Subject, subject: Any, field: str) -> Verdict:
+    return _unread(who, subject.missing.get(field, "not read yet"), field)
+
+
+def _unread(subject: Subject, reason: str, field: str = "") -> Verdict:
+    because = f"{field}: {reason}" if field else reason
+    return Verdict(subject=subject, holds=None, unknown_because=because, unread=reason)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ...probes.frame import GpuFrame
 from ..finding import Evidence, Verdict, compared
-from ..history import Series
+from ..series import Series
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, job_of, rank_on
 from .activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
 
@@ -60,7 +60,9 @@ class HollowUtilisation(GpuRule):
         if seen.utilization is None or seen.utilization < self.limit["utilization_ratio"]:
             return Verdict(subject=subject, holds=False)
         if seen.sm is None and seen.power is None:
-            return Verdict(subject=subject, holds=None, unknown_because="power limit: not known")
+            return Verdict(
+                subject=subject, holds=None, unread="the power limit or its history is not known"
+            )
         if not self._idle_inside(seen):
             return Verdict(subject=subject, holds=False)
         flat, silent = self._power_flat(gpu, scene), self._links_silent(gpu, scene)
@@ -113,19 +115,21 @@ class HollowUtilisation(GpuRule):
 
     def _evidence(self, seen: Activity, flat: bool, silent: bool) -> tuple[Evidence, ...]:
         return (
-            compared(
-                "utilization_ratio", seen.utilization, self.limit["utilization_ratio"], "ratio"
-            ),
+            self._mean("utilization_ratio", seen.utilization, "utilization_ratio"),
             *(
-                (compared("sm_active_ratio", seen.sm, self.limit["sm_active_ratio"], "ratio"),)
+                (self._mean("sm_active_ratio", seen.sm, "sm_active_ratio"),)
                 if seen.sm is not None
                 else ()
             ),
             *(
-                (compared("power of its limit", seen.power, self.limit["power_ratio"], "ratio"),)
+                (self._mean("power of its limit", seen.power, "power_ratio"),)
                 if seen.power is not None
                 else ()
             ),
             Evidence(signal="power", value="flat" if flat else "moves"),
             Evidence(signal="links", value="silent" if silent else "not known to be silent"),
         )
+
+    def _mean(self, signal: str, value: float | None, limit: str) -> Evidence:
+        window = self.limit["window_seconds"]
+        return compared(signal, value, self.limit[limit], "ratio", mean_seconds=window)

@@ -22,6 +22,8 @@ _BUSY_PEERS_RATIO = 0.9
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """Means over a window; ``None`` where they were not read."""
 
+    seconds: float
+    """The window."""
     rank_cores: float | None = None
     """Of the process on the GPU, all its threads."""
     workers: int | None = None
@@ -37,18 +39,20 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     def evidence(self) -> tuple[Evidence, ...]:
         """What is known of it."""
+        workers = None if self.workers is None else float(self.workers)
+        mean = self.seconds
         rows = (
-            ("rank cpu_cores", self.rank_cores, "cores"),
-            ("loader workers", None if self.workers is None else float(self.workers), "processes"),
-            ("worker cpu_cores", self.worker_cores, "cores"),
-            ("worker blocked", self.worker_blocked, "ratio"),
-            ("pressure_io_ratio", self.pressure_io, "ratio"),
-            ("pcie_rx_bytes_per_second", self.pcie_rx, "bytes_per_second"),
-            ("power_watts", self.power, "watts"),
+            ("rank cpu_cores", self.rank_cores, "cores", mean),
+            ("loader workers", workers, "processes", None),
+            ("worker cpu_cores", self.worker_cores, "cores", mean),
+            ("worker blocked", self.worker_blocked, "ratio", mean),
+            ("pressure_io_ratio", self.pressure_io, "ratio", mean),
+            ("pcie_rx_bytes_per_second", self.pcie_rx, "bytes_per_second", mean),
+            ("power_watts", self.power, "watts", mean),
         )
         return tuple(
-            Evidence(signal=signal, value=value, unit=unit)
-            for signal, value, unit in rows
+            Evidence(signal=signal, value=value, unit=unit, mean_seconds=mean_seconds)
+            for signal, value, unit, mean_seconds in rows
             if value is not None
         )
 
@@ -91,6 +95,7 @@ def look_around(gpu: GpuFrame, scene: Scene, seconds: float, peers: float | None
         return _mean(history.process(worker.pid, signal).mean(seconds) for worker in workers)
 
     return Surroundings(
+        seconds=seconds,
         rank_cores=history.process(rank.pid, "cpu_cores").mean(seconds) if rank else None,
         workers=len(workers) if rank else None,
         worker_cores=over_workers("cpu_cores"),

@@ -77,6 +77,7 @@ class UtilisationLow(GpuRule):
             for peer in peers_of(gpu, scene.frame)
         )
         around = look_around(gpu, scene, window, peers)
+        seconds = scene.history.gpu(gpu.index, seen.signal).covered(window)
         rank = rank_on(gpu, scene.frame)
         limit = self.limit[f"{severity}_ratio"]
         return Verdict(
@@ -84,8 +85,8 @@ class UtilisationLow(GpuRule):
             holds=True,
             severity=severity,
             evidence=(
-                compared(seen.signal, seen.value, limit, "ratio"),
-                against_peers(seen.signal, seen.value, peers, "ratio"),
+                compared(seen.signal, seen.value, limit, "ratio", mean_seconds=seconds),
+                against_peers(seen.signal, seen.value, peers, "ratio", mean_seconds=seconds),
                 *around.evidence(),
                 *(
                     (Evidence(signal="phase", value=rank.phase),)

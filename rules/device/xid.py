@@ -9,6 +9,7 @@ from ..rule import Rule, Scene, Threshold, gpu_subject
 from .xid_codes import XidMeaning, xid_meaning
 
 _MOST_SHOWN = 5
+_SOURCE = "nvml events"
 
 
 class Xid(Rule):
@@ -54,6 +55,13 @@ class Xid(Rule):
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         now = scene.frame.time_seconds
+        source = scene.frame.source(_SOURCE)
+        if source is not None and source.status != "ok" and scene.frame.gpus:
+            yield Verdict(
+                subject=Subject(kind="node", id=scene.frame.node),
+                holds=None,
+                unread=source.reason or source.status,
+            )
         recent: dict[str, list[XidReading]] = {}
         for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):
             if now - xid.time_seconds < self.limit["age_seconds"]:

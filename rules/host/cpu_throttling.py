@@ -54,6 +54,7 @@ class CpuThrottling(CgroupRule):
                     ratio,
                     self.limit["error_ratio" if bad else "warning_ratio"],
                     "ratio",
+                    mean_seconds=_WINDOW_SECONDS,
                 ),
                 Evidence(signal="cpu_quota_cores", value=group.cpu_quota_cores, unit="cores"),
                 Evidence(signal="cpu_cores", value=_used(group, scene.frame), unit="cores"),

@@ -8,6 +8,8 @@ from ..finding import Evidence, Subject, Verdict, compared
 from ..loader import loader_workers
 from ..rule import JobRule, Scene, Threshold
 
+_WINDOW_SECONDS = 30.0
+
 
 class TooFewCores(JobRule):
     """Too few cores for the ranks.
@@ -43,10 +45,10 @@ class TooFewCores(JobRule):
         frame = scene.frame
         workers = [len(loader_workers(rank, frame)) for rank in job.ranks]
         available = _available(job, frame)
-        if not job.ranks or available is None:
-            return Verdict(
-                subject=subject, holds=None, unknown_because="cores of the job are not known"
-            )
+        if not job.ranks:
+            return Verdict(subject=subject, holds=False)
+        if available is None:
+            return Verdict(subject=subject, holds=None, unread="the cores of the job are not known")
         needed = sum(count + 1 for count in workers) + self.limit["system_cores"]
         masks = [_mask(rank, frame) for rank in job.ranks]
         narrow = [
@@ -57,7 +59,7 @@ class TooFewCores(JobRule):
         if available >= needed and not narrow:
             return Verdict(subject=subject, holds=False)
         delay = _mean(process.run_delay_ratio for process in _processes(job, frame))
-        pressure = scene.history.host("pressure_cpu_ratio").mean(30.0)
+        pressure = scene.history.host("pressure_cpu_ratio").mean(_WINDOW_SECONDS)
         waits = (delay or 0.0) > self.limit["run_delay_ratio"] or (pressure or 0.0) > self.limit[
             "pressure_cpu_ratio"
         ]
@@ -76,7 +78,13 @@ class TooFewCores(JobRule):
                     unit="cores",
                 ),
                 compared("run_delay_ratio", delay, self.limit["run_delay_ratio"], "ratio"),
-                compared("pressure_cpu_ratio", pressure, self.limit["pressure_cpu_ratio"], "ratio"),
+                compared(
+                    "pressure_cpu_ratio",
+                    pressure,
+                    self.limit["pressure_cpu_ratio"],
+                    "ratio",
+                    mean_seconds=_WINDOW_SECONDS,
+                ),
             ),
         )
 

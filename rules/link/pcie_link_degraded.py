@@ -77,7 +77,7 @@ class PcieLinkDegraded(GpuRule):
                     comparison=_sign(gpu.pcie_width, gpu.pcie_width_max),
                     unit="lanes",
                 ),
-                Evidence(signal="utilization_ratio", value=busy, unit="ratio"),
+                Evidence(signal="utilization_ratio", value=busy, unit="ratio", mean_seconds=window),
                 Evidence(
                     signal="peers", value="all alike" if alike else "differ" if peers else None
                 ),

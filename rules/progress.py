@@ -1,0 +1,64 @@
+"""Whether a job's steps go on, and which of its ranks are stuck where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import median
+
+from ..probes.frame import Frame, JobFrame, RankFrame
+
+UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
+"""While a rank is in one of these, low utilisation and the like say nothing, and no step is due."""
+UNSETTLED_SECONDS = 600.0
+"""Not for longer, though: by then PyTorch's collectives have timed out."""
+STALL_SECONDS = 2.0
+STALL_STEPS = 3.0
+"""A step is overdue after so many typical ones and so many seconds more."""
+_WAITING = "comm"
+
+Typical = Callable[[RankFrame], float | None]
+"""Seconds that a step of this rank usually takes."""
+
+
+def is_unsettled(rank: RankFrame) -> bool:
+    """Whether it starts, compiles, saves or evaluates, and for no longer than that may take."""
+    age = rank.phase_age_seconds or 0.0
+    return rank.phase in UNSETTLED_PHASES and age < UNSETTLED_SECONDS
+
+
+def overdue_seconds(job: JobFrame) -> float | None:
+    """For how long the whole job has ended no step, where that is too long; else ``None``."""
+    ages = [rank.step_age_seconds for rank in job.ranks if rank.step_age_seconds is not None]
+    steps = [rank.step_seconds for rank in job.ranks if rank.step_seconds is not None]
+    if not ages or not steps or any(map(is_unsettled, job.ranks)):
+        return None
+    age = min(ages)
+    return age if _too_long(age, median(steps)) else None
+
+
+def stuck_ranks(frame: Frame, typical: Typical) -> list[RankFrame]:
+    """Ranks whose step is overdue, without those that only wait in a collective for one of them."""
+    found: list[RankFrame] = []
+    for job in frame.jobs:
+        found += _stuck_in(job.ranks, typical)
+    return found
+
+
+def _stuck_in(ranks: Sequence[RankFrame], typical: Typical) -> list[RankFrame]:
+    if any(map(is_unsettled, ranks)):
+        return []
+    late = [rank for rank in ranks if _is_late(rank, typical)]
+    culprits = [rank for rank in late if rank.phase != _WAITING]
+    return culprits or late
+
+
+def _is_late(rank: RankFrame, typical: Typical) -> bool:
+    age = rank.step_age_seconds
+    if age is None or age <= STALL_SECONDS:  # most of the time, and that is cheap to tell
+        return False
+    step = typical(rank)
+    return step is not None and _too_long(age, step)
+
+
+def _too_long(age_seconds: float, step_seconds: float) -> bool:
+    return age_seconds > STALL_SECONDS + STALL_STEPS * step_seconds

@@ -1,0 +1,86 @@
+"""One signal of one subject over time, as rules and pictures look back on it."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable
+
+_STILL_SECONDS = 12.0
+"""A value stands for the time until the next one, which comes after 10 s at most."""
+
+
+class Series:
+    """One signal of one subject over time. A moment at which it was missing is ``None``."""
+
+    def __init__(self, times: array[float], values: array[float]) -> None:
+        self._times = times
+        self._values = values
+        self._means: dict[tuple[float, float], float | None] = {}
+
+    def last(self, count: int) -> list[float | None]:
+        """The newest ``count`` values, oldest first; fewer where there are no more."""
+        return [None if math.isnan(value) else value for value in self._values[-count:]]
+
+    def cells(
+        self, seconds: float, count: int, join: Callable[[list[float]], float]
+    ) -> list[float | None]:
+        """The past cut into pieces of equal time that stay where they are while time goes on.
+
+        Args:
+            seconds: of each piece.
+            count: of pieces, oldest first; the newest one is still growing.
+            join: makes one value of those in a piece.
+        """
+        if not self._times:
+            return [None] * count
+        first = int(self._times[-1] // seconds) - count + 1
+        pieces: list[list[float]] = [[] for _ in range(count)]
+        begin = bisect_left(self._times, first * seconds - _STILL_SECONDS)
+        later = [*self._times[begin + 1 :], self._times[-1]]
+        for time, next_time, value in zip(
+            self._times[begin:], later, self._values[begin:], strict=False
+        ):
+            if not math.isnan(value):
+                start = int(time // seconds) - first
+                stop = int(min(next_time, time + _STILL_SECONDS) // seconds) - first
+                for at in range(max(0, start), max(start + 1, stop)):
+                    pieces[at].append(value)
+        return [join(piece) if piece else None for piece in pieces]
+
+    def window(self, seconds: float) -> list[float]:
+        """The values, missing ones left out, of the last ``seconds`` before the newest moment."""
+        if not self._times:
+            return []
+        start = bisect_left(self._times, self._times[-1] - seconds)
+        return [value for value in self._values[start:] if not math.isnan(value)]
+
+    def mean(self, seconds: float) -> float | None:
+        """Mean over the last ``seconds``; ``None`` where nothing was read in them."""
+        if not self._times:
+            return None
+        key = (seconds, self._times[-1])
+        if key not in self._means:
+            self._means[key] = self._mean(seconds)
+        return self._means[key]
+
+    def covered(self, seconds: float) -> float:
+        """How much of the last ``seconds`` lies between the oldest and the newest value in them."""
+        if not self._times:
+            return 0.0
+        start = bisect_left(self._times, self._times[-1] - seconds)
+        present = [
+            time
+            for time, value in zip(self._times[start:], self._values[start:], strict=False)
+            if not math.isnan(value)
+        ]
+        return present[-1] - present[0] if present else 0.0
+
+    def _mean(self, seconds: float) -> float | None:
+        values = self._values[bisect_left(self._times, self._times[-1] - seconds) :]
+        total = sum(values)
+        if math.isnan(total):
+            present = [value for value in values if not math.isnan(value)]
+            return sum(present) / len(present) if present else None
+        return total / len(values) if values else None

@@ -1,0 +1,60 @@
+"""Steps that do not come: how long ago the last was, whose fault it is, and what the ledger says."""
+
+from __future__ import annotations
+
+import pytest
+
+from gputop.probes.derive import derive
+from gputop.probes.frame import Frame
+from gputop.probes.simulator import SCENARIOS, SimulatedNode
+from gputop.rules.history import STALLED, History
+from gputop.rules.progress import overdue_seconds
+
+HUNG = 3
+
+
+def watched(scenario: str, until: int, step: float = 1.0) -> tuple[Frame, History]:
+    node = SimulatedNode(scenario, start_time_seconds=1.8e9)
+    history, frame = History(), None
+    for number in range(int((until + 120) / step) + 1):
+        frame = derive(frame, node.sample_at(number * step - 120))
+        history.add(frame)
+    assert frame is not None
+    return frame, history
+
+
+def share(frame: Frame, history: History, rank: int, signal: str) -> float:
+    return history.rank(frame.jobs[0].ranks[rank].pid, signal).mean(60.0) or 0.0
+
+
+@pytest.mark.parametrize("step", [0.5, 1.0, 2.0])
+def test_the_hung_rank_is_stalled_and_the_others_wait_for_it(step: float) -> None:
+    frame, history = watched("gpu-lost", 60, step)  # the hang began 60 s before 0
+    age = overdue_seconds(frame.jobs[0])
+    assert age is not None and 110 < age <= 122
+    for rank in range(8):
+        stalled = share(frame, history, rank, STALLED)
+        assert stalled == (1.0 if rank == HUNG else 0.0)
+        assert share(frame, history, rank, "phase forward") == 0.0
+        assert share(frame, history, rank, "phase comm") == (0.0 if rank == HUNG else 1.0)
+
+
+def test_a_stall_counts_from_the_last_step_on() -> None:
+    frame, history = watched("gpu-lost", -30)
+    assert 0.40 < share(frame, history, HUNG, STALLED) < 0.55
+
+
+@pytest.mark.parametrize("scenario", sorted(set(SCENARIOS) - {"gpu-lost"}))
+def test_a_job_that_goes_on_is_never_overdue(scenario: str) -> None:
+    node = SimulatedNode(scenario, start_time_seconds=1.8e9)
+    frame = None
+    for second in range(-120, 60):
+        frame = derive(frame, node.sample_at(second))
+        assert all(overdue_seconds(job) is None for job in frame.jobs), second
+
+
+def test_a_step_is_as_old_as_its_phase_when_it_is_first_seen() -> None:
+    node = SimulatedNode("gpu-lost", start_time_seconds=1.8e9)
+    frame = derive(None, node.sample_at(0.0))
+    age = frame.jobs[0].ranks[HUNG].step_age_seconds
+    assert age is not None and age > 50
