@@ -7,8 +7,10 @@ throttling is counted by the group whose quota ran out, and memory against a lim
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from .proc_files import Descriptors, KeptFiles
 from .proc_text import number
@@ -16,6 +18,7 @@ from .proc_text import number
 _NO_LIMIT_BYTES = 2**60
 """Version 1 writes a huge number where there is no limit."""
 _STAT_BYTES = 16384
+_Limit = TypeVar("_Limit", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +79,11 @@ class Levels:
 
     def quota(self) -> tuple[float | None, int, bool]:
         """Tightest quota in cores, the level that sets it, and whether any level could."""
-        quotas = [self._quota_of(level) for level in range(len(self._levels))]
-        found = any(known for known, _ in quotas)
-        cores, level = min(
-            ((cores, level) for level, (_, cores) in enumerate(quotas) if cores is not None),
-            default=(None, 0),
-        )
-        return cores, level, found
+        return _tightest([self._quota_of(level) for level in range(len(self._levels))])
 
     def memory_limit(self) -> tuple[int | None, int, bool]:
         """As `quota`, in bytes."""
-        limits = [self._limit_of(level) for level in range(len(self._levels))]
-        found = any(known for known, _ in limits)
-        limit, level = min(
-            ((limit, level) for level, (_, limit) in enumerate(limits) if limit is not None),
-            default=(None, 0),
-        )
-        return limit, level, found
+        return _tightest([self._limit_of(level) for level in range(len(self._levels))])
 
     def throttling(self, level: int) -> dict[bytes, int]:
         """``cpu.stat`` of one level; empty where there is none."""
@@ -133,6 +124,13 @@ class Levels:
             return files.read_once(name, most) if once else files.read(name, most)
         except OSError:
             return None
+
+
+def _tightest(levels: Sequence[tuple[bool, _Limit | None]]) -> tuple[_Limit | None, int, bool]:
+    """The lowest limit, the level that sets it, and whether any level could have one."""
+    limits = [(limit, level) for level, (_, limit) in enumerate(levels) if limit is not None]
+    limit, level = min(limits, default=(None, 0))
+    return limit, level, any(known for known, _ in levels)
 
 
 def parse_cpu_max(data: bytes) -> float | None:

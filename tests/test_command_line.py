@@ -352,3 +352,28 @@ def test_a_terminal_that_does_not_know_its_size_is_taken_to_be_80x24() -> None:
         program.wait_for("node17", 20)
         program.type("q")
         assert program.process.wait(20) == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({f"gpu.{index}.lost": True for index in range(8)}, "GPU lost"),
+        ({"fault.*.*": "NO_PERMISSION"}, "rules cannot look: no permission"),
+    ],
+    ids=["all lost", "no permission"],
+)
+def test_one_frame_of_an_ill_node_gives_no_all_clear(
+    state: dict[str, str | bool], said: str
+) -> None:
+    with SimulatedNvml("h100x8", dict(state)) as node:
+        text = run("--once", env=node.env()).stdout
+        frame = json.loads(run("--once", "--format", "json", env=node.env()).stdout)
+    assert "✓" not in text and said in text and "press" not in text
+    pending = [finding for finding in frame["findings"] if finding["state"] == "pending"]
+    assert pending or len(frame["blind_rules"]) > 5
+
+
+def test_a_pid_without_a_driver_says_why_there_is_no_gpu() -> None:
+    with SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node:
+        text = run("--once", str(os.getpid()), env=node.env()).stdout
+    assert "the NVIDIA driver is not loaded" in text and "✓" not in text

@@ -19,6 +19,7 @@ from textual.screen import Screen
 from ..rules.finding import Judgement
 from .driver import QuietDriver
 from .exits import COULD_NOT_LOOK, INTERRUPTED, OK
+from .format import duration
 from .missing import why_missing
 from .reader import Reader
 from .screens.main_screen import MainScreen
@@ -138,12 +139,10 @@ class GputopApp(App[int]):
     def on_ended(self, message: Ended) -> None:
         self.reader.ended = message.reason
         self.redraw()
-        if message.reason:
-            self.tell(f"{message.reason}; what is shown is old")
 
-    def view(self, selected: Target | None) -> View | None:
+    def view(self, selected: Target | None, filter: str = "") -> View | None:
         """What screens draw from; ``None`` before anything has come."""
-        return self.reader.view(selected)
+        return self.reader.view(selected, filter)
 
     def redraw(self) -> None:
         """Draw the screen in front."""
@@ -154,7 +153,14 @@ class GputopApp(App[int]):
 
     def standing(self) -> str:
         """What the reader should not forget."""
-        return f"filter {self.reader.filter}" if self.reader.filter else ""
+        if self.reader.ended:
+            return f"{self.reader.ended}; what is shown is old"
+        silent = self.reader.silent_seconds()
+        if silent:
+            return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
+        screen = self.screen
+        filter = screen.filter if isinstance(screen, PictureScreen) else ""
+        return f"filter {filter}" if filter else ""
 
     def tell(self, sentence: str) -> None:
         """Show a sentence for a moment."""
@@ -185,11 +191,8 @@ class GputopApp(App[int]):
             self.action_show("processes", target)
 
     def leave(self) -> None:
-        """One step back: the filter, then the screen."""
-        if self.reader.filter:
-            self.reader.filter = ""
-            self.redraw()
-        elif len(self.screen_stack) > 1:
+        """Back to the screen before."""
+        if len(self.screen_stack) > 1:
             self.pop_screen()
 
     def action_show(self, name: str, selected: Target | None = None) -> None:
@@ -215,7 +218,11 @@ class GputopApp(App[int]):
 
     def action_filter(self) -> None:
         if isinstance(self.screen, PictureScreen):
-            self.screen.edit(self.reader.filter, self._filter)
+            self.screen.action_filter()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        screen = self.screen if self.screen_stack else None
+        return not (isinstance(screen, PictureScreen) and action in screen.WITHOUT)
 
     def action_sort(self) -> None:
         self.tell(f"processes sorted by {self.reader.next_sort()}")
@@ -254,10 +261,6 @@ class GputopApp(App[int]):
         why = why_missing(gpu) if gpu else ""
         if why:
             self.tell(why)
-
-    def _filter(self, text: str, done: bool) -> None:
-        self.reader.filter = text
-        self.redraw()
 
     def _look_later(self) -> None:
         # A timer of Textual's would cost as much as drawing a panel.

@@ -74,12 +74,15 @@ def all_keys(screen: Screen[Any]) -> list[Keys]:
 
 
 def _bindings(screen: Screen[Any]) -> list[Binding]:
-    """The screen's own first. Textual's own, which nobody asked for here, are left out."""
+    """The screen's own first. Textual's own, and what does nothing here, are left out."""
+    without: frozenset[str] = getattr(screen, "WITHOUT", frozenset())
     ours: tuple[DOMNode, ...] = (screen, app_of(screen))
     return [
         binding
         for node in ours
         for key_bindings in node._bindings.key_to_bindings.values()  # pyright: ignore[reportPrivateUsage]
         for binding in key_bindings
-        if not binding.action.startswith(("app.focus", "screen.copy")) and not binding.system
+        if not binding.action.startswith(("app.focus", "screen.copy"))
+        and not binding.system
+        and binding.action.partition("(")[0] not in without
     ]

@@ -12,6 +12,8 @@ from textual.color import Color, ColorParseError
 from textual.strip import Strip
 from textual.widget import Widget
 
+from .lines import Line
+
 _TERMINALS_OWN = -1
 
 ROLES: dict[str, tuple[str, str]] = {
@@ -45,6 +47,14 @@ ROLES: dict[str, tuple[str, str]] = {
     "rest": ("gputop-rule", ""),
 }
 """Role → variable of the theme for its colour, and rich's attributes."""
+
+
+_STILL_TRUE = frozenset({"title", "rule", "dim", "brand", "key", "mark", "stale"})
+
+
+def faded(line: Line) -> Line:
+    """A line of which nothing is news any more: its values look old."""
+    return tuple([(text, role if role in _STILL_TRUE else "stale") for text, role in line])
 
 
 def styles_of(variables: Mapping[str, str], *, colours: bool = True) -> dict[str, Style]:

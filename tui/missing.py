@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..probes.frame import GpuFrame
+from ..probes.frame import Frame, GpuFrame
+from . import format
 from .widgets.evidence import words_of
 
 _IN_THE_ROW = (
@@ -21,6 +22,19 @@ _IN_THE_ROW = (
     "nvlink_rx_bytes_per_second",
     "nvlink_tx_bytes_per_second",
 )
+
+
+def why_no_gpus(frame: Frame) -> str:
+    """Why there are no GPUs to show, in words; empty where there are, or nothing is known of them."""
+    source = frame.source("nvml")
+    if frame.gpus or source is None:
+        return ""
+    if source.status == "ok":
+        return "the NVIDIA driver lists no GPU"
+    if source.status == "stale":
+        waited = f" for {format.duration(source.busy_seconds)}" if source.busy_seconds else ""
+        return source.reason or f"the NVIDIA driver has not answered{waited}"
+    return source.reason or f"NVML is {source.status}"
 
 
 def why_missing(gpu: GpuFrame) -> str:

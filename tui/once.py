@@ -14,9 +14,10 @@ import msgspec
 
 from ..probes.feeds import FeedError
 from ..probes.frame import Frame
-from ..rules.finding import Finding, Judgement
+from ..rules.finding import Blind, Finding, Judgement
 from .exits import COULD_NOT_LOOK, OK, complain
 from .lines import text_of, width_of
+from .missing import why_no_gpus
 from .output import say, say_json
 from .screens.main_picture import draw
 from .view import MIN_WIDTH, View
@@ -61,22 +62,18 @@ def _pids(frame: Frame) -> set[int]:
     return {process.pid for process in frame.processes}
 
 
-def why_no_gpus(frame: Frame) -> str:
-    """Why there are no GPUs to show, in words; empty where there are."""
-    source = frame.source("nvml")
-    if frame.gpus or source is None:
-        return ""
-    return "the NVIDIA driver lists no GPU" if source.status == "ok" else source.reason
-
-
 def as_json(judgement: Judgement) -> bytes:
     """The frame with its findings as one JSON object; the names are the public ones."""
 
     class Printed(Frame, frozen=True, kw_only=True):
         findings: tuple[Finding, ...]
+        blind_rules: tuple[Blind, ...]
+        """Rules that could not look: that they found nothing means nothing."""
 
     frame = msgspec.structs.asdict(judgement.frame)
-    return msgspec.json.encode(Printed(**frame, findings=judgement.findings))
+    return msgspec.json.encode(
+        Printed(**frame, findings=judgement.findings, blind_rules=judgement.blind)
+    )
 
 
 def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
@@ -88,7 +85,9 @@ def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
         limit: cells of the widest line; ``None`` where nothing is to be cut.
     """
     width = PIPE_WIDTH if limit is None else max(MIN_WIDTH, limit)
-    view = View(judgement=judgement, history=watch.history, title=watch.title, shaded=True)
+    view = View(
+        judgement=judgement, history=watch.history, title=watch.title, shaded=True, once=True
+    )
     picture = draw(
         view,
         width,

@@ -25,7 +25,6 @@ class Reader(msgspec.Struct):
     held: Judgement | None = None
     held_since: float = 0.0
     ended: str | None = None
-    filter: str = ""
     sort: SortKey = "gpu"
 
     @property
@@ -70,7 +69,7 @@ class Reader(msgspec.Struct):
         silent = self.clock() - self.arrived
         return silent if silent > 3.0 * self.interval_seconds + SLACK_SECONDS else 0.0
 
-    def view(self, selected: Target | None) -> View | None:
+    def view(self, selected: Target | None, filter: str = "") -> View | None:
         """What to draw from; ``None`` before anything has come."""
         judgement = self.shown
         if judgement is None:
@@ -82,7 +81,7 @@ class Reader(msgspec.Struct):
             paused_seconds=None if self.held is None else self.clock() - self.held_since,
             silent_seconds=self.silent_seconds(),
             ended=self.ended,
-            filter=self.filter,
+            filter=filter,
             sort=self.sort,
             interval_seconds=self.interval_seconds,
             selected=selected,

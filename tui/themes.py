@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from textual.theme import Theme
 
 # Bright black would be the usual grey, but some palettes (Solarized) make it the background.
@@ -38,66 +40,99 @@ TERMINAL = Theme(
         "gputop-sync": "ansi_bright_magenta",
     },
 )
-DARK = Theme(
-    name="dark",
-    primary="#6cb6ff",
-    secondary="#5aa0e0",
-    warning="#e3b341",
-    error="#ff6b6b",
-    success="#57c785",
-    accent="#6cb6ff",
-    foreground="#d5dbe3",
-    background="#12161c",
-    surface="#12161c",
-    panel="#1b2129",
-    boost="#1b2129",
-    variables={
-        "gputop-dim": "#7d8896",
-        "gputop-rule": "#3a434f",
-        "gputop-title": "#6cb6ff",
-        "gputop-gauge": "#57c785",
-        "gputop-memory": "#5a9be0",
-        "gputop-spark": "#4a9e6c",
-        "gputop-compute": "#57c785",
-        "gputop-data": "#e3b341",
-        "gputop-comm": "#c586e8",
-        "gputop-h2d": "#4fc1c9",
-        "gputop-checkpoint": "#5a9be0",
-        "gputop-compile": "#8fa8ff",
-        "gputop-sync": "#e88ac0",
-    },
+
+
+class _Palette(NamedTuple):
+    """Colours of our own; what the terminal's theme names is made of them."""
+
+    ground: str
+    raised: str
+    text: str
+    dim: str
+    rule: str
+    title: str
+    second: str
+    good: str
+    warm: str
+    hot: str
+    memory: str
+    spark: str
+    comm: str
+    h2d: str
+    compile: str
+    sync: str
+
+
+def _theme(name: str, colour: _Palette, *, dark: bool) -> Theme:
+    return Theme(
+        name=name,
+        dark=dark,
+        primary=colour.title,
+        secondary=colour.second,
+        warning=colour.warm,
+        error=colour.hot,
+        success=colour.good,
+        accent=colour.title,
+        foreground=colour.text,
+        background=colour.ground,
+        surface=colour.ground,
+        panel=colour.raised,
+        boost=colour.raised,
+        variables={
+            "gputop-dim": colour.dim,
+            "gputop-rule": colour.rule,
+            "gputop-title": colour.title,
+            "gputop-gauge": colour.good,
+            "gputop-memory": colour.memory,
+            "gputop-spark": colour.spark,
+            "gputop-compute": colour.good,
+            "gputop-data": colour.warm,
+            "gputop-comm": colour.comm,
+            "gputop-h2d": colour.h2d,
+            "gputop-checkpoint": colour.memory,
+            "gputop-compile": colour.compile,
+            "gputop-sync": colour.sync,
+        },
+    )
+
+
+_DARK = _Palette(
+    ground="#12161c",
+    raised="#1b2129",
+    text="#d5dbe3",
+    dim="#7d8896",
+    rule="#3a434f",
+    title="#6cb6ff",
+    second="#5aa0e0",
+    good="#57c785",
+    warm="#e3b341",
+    hot="#ff6b6b",
+    memory="#5a9be0",
+    spark="#4a9e6c",
+    comm="#c586e8",
+    h2d="#4fc1c9",
+    compile="#8fa8ff",
+    sync="#e88ac0",
 )
-LIGHT = Theme(
-    name="light",
-    dark=False,
-    primary="#0b63b5",
-    secondary="#2a78c0",
-    warning="#9a6200",
-    error="#c02626",
-    success="#1f7a3d",
-    accent="#0b63b5",
-    foreground="#20262d",
-    background="#fafbfc",
-    surface="#fafbfc",
-    panel="#eef1f4",
-    boost="#eef1f4",
-    variables={
-        "gputop-dim": "#66707c",
-        "gputop-rule": "#c3cad2",
-        "gputop-title": "#0b63b5",
-        "gputop-gauge": "#1f7a3d",
-        "gputop-memory": "#2a6fbb",
-        "gputop-spark": "#4a9465",
-        "gputop-compute": "#1f7a3d",
-        "gputop-data": "#9a6200",
-        "gputop-comm": "#8a3fb0",
-        "gputop-h2d": "#0d7f88",
-        "gputop-checkpoint": "#2a6fbb",
-        "gputop-compile": "#4a5fd0",
-        "gputop-sync": "#b03a80",
-    },
+_LIGHT = _Palette(
+    ground="#fafbfc",
+    raised="#eef1f4",
+    text="#20262d",
+    dim="#66707c",
+    rule="#c3cad2",
+    title="#0b63b5",
+    second="#2a78c0",
+    good="#1f7a3d",
+    warm="#9a6200",
+    hot="#c02626",
+    memory="#2a6fbb",
+    spark="#4a9465",
+    comm="#8a3fb0",
+    h2d="#0d7f88",
+    compile="#4a5fd0",
+    sync="#b03a80",
 )
-THEMES = (TERMINAL, DARK, LIGHT)
+THEMES = (TERMINAL, _theme("dark", _DARK, dark=True), _theme("light", _LIGHT, dark=False))
 
 
 def after(name: str) -> str:

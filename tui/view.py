@@ -15,8 +15,8 @@ from .lines import Line
 
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
 SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
-MIN_WIDTH, MIN_HEIGHT = 60, 15
-"""Below that a picture is one line that says so."""
+MIN_WIDTH, MIN_HEIGHT = 60, 7
+"""Below that no screen fits: only the worst that was found is told."""
 TargetKind = Literal["gpu", "finding", "process"]
 
 
@@ -70,6 +70,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     selected: Target | None = None
     shaded: bool = False
     """Parts of a bar must differ without colours too."""
+    once: bool = False
+    """One picture and no more: nobody can wait for a finding to last, or press a key."""
 
     @property
     def frame(self) -> Frame:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from ...probes.frame import GpuFrame
 from ..finding import Evidence, Verdict, compared
-from ..series import Series
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, job_of, rank_on
+from ..series import Series
 from .activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
 
 _BUSY_POWER_RATIO = 0.6

@@ -41,19 +41,24 @@ class ThermalSlowdown(GpuRule):
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
         reasons = _THERMAL.intersection(gpu.throttle_reasons or ())
-        hot = (gpu.temperature_celsius or 0.0) > self.limit["temperature_celsius"]
+        limit = self.limit["temperature_celsius"]
+        hot = (gpu.temperature_celsius or 0.0) >= limit
         if not reasons and not hot:
             return Verdict(subject=gpu_subject(gpu), holds=False)
         peers = peer_clock(gpu, scene.frame)
         if not reasons and not self._slowed_by_heat(gpu, peers):
             return Verdict(subject=gpu_subject(gpu), holds=False)
-        limit = gpu.temperature_slowdown_celsius or self.limit["temperature_celsius"]
         return Verdict(
             subject=gpu_subject(gpu),
             holds=True,
             confidence=1.0 if reasons else 0.7,
             evidence=(
                 compared("temperature_celsius", gpu.temperature_celsius, limit, "celsius"),
+                Evidence(
+                    signal="temperature_slowdown_celsius",
+                    value=gpu.temperature_slowdown_celsius,
+                    unit="celsius",
+                ),
                 Evidence(
                     signal="throttle_reasons",
                     value=", ".join(sorted(reasons)) if reasons else None,

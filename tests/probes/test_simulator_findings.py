@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from gputop.probes.derive import derive
@@ -9,6 +11,7 @@ from gputop.probes.frame import Frame
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
+from gputop.rules.finding import Finding
 
 PAST_SECONDS = 120
 
@@ -37,3 +40,32 @@ def test_the_healthy_node_has_no_findings() -> None:
 def test_only_rules_that_exist_are_named() -> None:
     known = {rule.id for rule in RULES}
     assert {id_ for scenario in SCENARIOS.values() for id_ in scenario.finds} <= known
+
+
+def every_finding(scenario: str, step: int) -> Iterator[Finding]:
+    """Every finding of every moment, with thresholds that nothing else could have as its own."""
+    node = SimulatedNode(scenario, start_time_seconds=1.79e9)
+    engine = Engine(make_rules(ODD))
+    frame: Frame | None = None
+    for elapsed in range(-PAST_SECONDS, 1, step):
+        frame = derive(frame, node.sample_at(float(elapsed)))
+        yield from engine.judge(frame).findings
+
+
+ODD = {
+    rule.id: {name: threshold.value * 1.0123 for name, threshold in rule.thresholds.items()}
+    for rule in RULES
+}
+
+
+def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
+    """Not beside another number that the screen would show as the reason."""
+    seen: set[tuple[str, str]] = set()
+    for scenario in SCENARIOS:
+        for finding in every_finding(scenario, 3):
+            for evidence in finding.evidence:
+                limit = ODD[finding.id].get(evidence.signal)
+                if limit is not None and evidence.comparison not in ("", "against"):
+                    assert evidence.threshold == limit, (finding.id, evidence)
+                    seen.add((finding.id, evidence.signal))
+    assert ("HW201", "temperature_celsius") in seen and len(seen) >= 5

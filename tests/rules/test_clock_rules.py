@@ -36,7 +36,7 @@ def test_thermal_slowdown() -> None:
     found = played.one("HW201")
     assert (found.subject.gpu, found.subject.rank, found.severity) == (6, 6, "warning")
     heat = evidence(found, "temperature_celsius")
-    assert (heat.value, heat.threshold, heat.comparison) == (89.0, 87.0, "≥")
+    assert (heat.value, heat.threshold, heat.comparison) == (89.0, 82.0, "≥")
     clock = evidence(found, "sm_clock_hertz")
     assert (clock.value, clock.threshold, clock.comparison) == (1200e6, 1755e6, "against")
     assert played.ids() == {"HW201"}, "its hw slowdown bit is part of it"
@@ -186,3 +186,12 @@ def test_no_hardware_slowdown(change: dict[str, Any]) -> None:
 def test_a_short_brake_is_none() -> None:
     blips = lambda second: Changes(gpus={1: BRAKED if second % 4 < 2 else {}})
     assert "HW207" not in play(blips, 20).ever()
+
+
+def test_heat_is_shown_beside_the_limit_that_it_was_judged_by() -> None:
+    # Hotter than what the rule looks for, cooler than the chip's own limit of 87 °C.
+    warm = {**HOT, "temperature_celsius": 83.0, "throttle_reasons": ()}
+    found = play(always(gpus={6: warm}), 10).one("HW201")
+    heat = evidence(found, "temperature_celsius")
+    assert (heat.value, heat.threshold, heat.comparison) == (83.0, 82.0, "≥")
+    assert evidence(found, "temperature_slowdown_celsius").value == 87.0

@@ -32,6 +32,11 @@ def shown(app: GputopApp) -> str:
     return "\n".join([*lines, bottom.render_line(0).text])
 
 
+def the_screen(app: GputopApp) -> PictureScreen:
+    assert isinstance(app.screen, PictureScreen)
+    return app.screen
+
+
 async def press(pilot: Pilot[int], *keys: str) -> None:
     await pilot.press(*keys)
     await pilot.pause()
@@ -103,20 +108,66 @@ async def test_filtering_processes_and_findings() -> None:
         text = shown(app)
         assert "matching 'worker'" in text and "filter worker" in text
         assert " r0 worker" in text and "launcher" not in text
-        assert "no finding matches 'worker'" in text
-        await press(pilot, "slash", "backspace", "ctrl+u", *"thermal", "enter")
-        assert "▲ HW201" in shown(app)
         await press(pilot, "escape")
         assert "matching" not in shown(app)
+        await press(pilot, "6", "slash", *"thermal", "enter")
+        assert "matching 'thermal'" in shown(app) and "HW201" in shown(app)
+        await press(pilot, "slash", *"x", "enter")
+        assert "no finding matches 'thermalx'" in shown(app)
+
+
+@pytest.mark.parametrize("keys", [(), ("4",)], ids=["main", "processes"])
+async def test_a_filter_hides_no_finding(keys: tuple[str, ...]) -> None:
+    app, _ = app_of(judgement("thermal-throttle"))
+    async with running(app) as pilot:
+        await press(pilot, *keys, "slash", *"no such thing", "enter")
+        assert "filter no such thing" in shown(app)
+        if keys:
+            await press(pilot, "6")
+            assert "HW201" in shown(app) and "filter no" not in shown(app)
+            await press(pilot, "escape")
+        assert "▲ HW201" in shown(app) and "▲ 1" in shown(app)
+
+
+SCREENS = {
+    "main": (),
+    "gpu": ("down", "enter"),
+    "processes": ("4",),
+    "findings": ("6",),
+    "help": ("question_mark",),
+}
+ACTS = {"slash": "filter", "s": "sort", "x": "signal the selected process"}
+
+
+@pytest.mark.parametrize("key", ACTS)
+@pytest.mark.parametrize("where", SCREENS)
+async def test_a_key_is_told_where_it_does_something_and_nowhere_else(where: str, key: str) -> None:
+    app, _ = app_of(judgement("thermal-throttle"))
+    async with running(app) as pilot:
+        await press(pilot, *SCREENS[where])
+        told = {keys.does for keys in all_keys(app.screen)}
+        before = shown(app)
+        await press(pilot, key)
+        assert (shown(app) != before) is (ACTS[key] in told)
+
+
+async def test_no_key_does_two_things() -> None:
+    app, _ = app_of(judgement("thermal-throttle"))
+    async with running(app) as pilot:
+        for keys in SCREENS.values():
+            await press(pilot, *keys)
+            names = [name for told in all_keys(app.screen) for name in told.names.split()]
+            assert len(names) == len(set(names)), (app.screen.id, sorted(names))
+            await press(pilot, "escape", "escape")
 
 
 async def test_while_a_filter_is_typed_its_keys_do_nothing_else() -> None:
     app, _ = app_of()
     async with running(app) as pilot:
         await press(pilot, "slash", *"q4s")
-        assert app.reader.filter == "q4s"
+        assert the_screen(app).filter == "q4s"
         await press(pilot, "escape")
-        assert app.reader.filter == ""
+        assert the_screen(app).filter == ""
         assert app.return_code is None
 
 
@@ -201,7 +252,7 @@ async def test_a_finding_opens_in_full_and_is_copied() -> None:
         await press(pilot, "y")
         assert "copied as Markdown" in shown(app)
     assert app.clipboard.startswith("### HW201 thermal slowdown: GPU 6 on node17")
-    assert "- temperature 86 °C ≥ 85 °C" in app.clipboard
+    assert "- temperature 86 °C ≥ 82 °C" in app.clipboard
     assert base64.b64encode(app.clipboard.encode())
 
 
@@ -234,7 +285,7 @@ async def test_a_signal_is_asked_for_named_and_sent() -> None:
     app, watch = app_of(judgement())
     async with running(app) as pilot:
         pid = await _select_a_process(pilot)
-        await press(pilot, "k")
+        await press(pilot, "x")
         assert f"signal pid {pid} (r0)?" in shown(app)
         assert "python -u train.py" in shown(app).splitlines()[-1]
         await press(pilot, "t")
@@ -248,7 +299,7 @@ async def test_a_refused_signal_says_why() -> None:
     watch.reply = Reply(command_id=1, ok=False, message="no permission")
     async with running(app) as pilot:
         await _select_a_process(pilot)
-        await press(pilot, "k", "9")
+        await press(pilot, "x", "9")
         await pilot.pause()
         assert "SIGKILL was not sent: no permission" in shown(app)
 
@@ -258,7 +309,7 @@ async def test_any_other_key_sends_nothing(key: str) -> None:
     app, watch = app_of(judgement())
     async with running(app) as pilot:
         await _select_a_process(pilot)
-        await press(pilot, "k", key)
+        await press(pilot, "x", key)
         assert "nothing was sent" in shown(app)
         assert app.return_code is None
     assert not watch.signals
@@ -268,7 +319,7 @@ async def test_nothing_simulated_is_signalled() -> None:
     app, watch = app_of(judgement(), simulated=True, title="demo healthy")
     async with running(app) as pilot:
         pid = await _select_a_process(pilot)
-        await press(pilot, "k")
+        await press(pilot, "x")
         assert f"pid {pid} is not real" in shown(app)
         assert "demo healthy" in shown(app)
     assert not watch.signals
@@ -282,7 +333,7 @@ async def test_a_process_that_has_gone_is_not_signalled() -> None:
         frame = msgspec.structs.replace(first.frame, processes=())
         watch.push(msgspec.structs.replace(first, frame=frame))
         await pilot.pause()
-        await press(pilot, "k")
+        await press(pilot, "x")
         assert "that process is gone" in shown(app)
     assert not watch.signals
 

@@ -84,13 +84,28 @@ def test_every_panel_is_there_and_every_gpu_within_reach(size: tuple[int, int], 
         assert gpu_target(index) in picture(selected, *size, draw_main).targets
 
 
-@given(width=st.integers(1, 59), height=st.integers(1, 14))
-@settings(max_examples=40, deadline=None)
-def test_where_nothing_fits_one_line_still_tells_the_essential(width: int, height: int) -> None:
+@given(width=st.integers(1, 250), height=st.integers(1, 50))
+@settings(max_examples=80, deadline=None)
+def test_where_nothing_fits_the_worst_is_still_told(width: int, height: int) -> None:
+    if width >= MIN_WIDTH and height >= MIN_HEIGHT:
+        return
     block = picture(view(judgement("gpu-lost")), width, height, draw_main)
     check(block, width, height)
-    if width >= 30:
-        assert text_of(block.lines[0]).startswith("✖1 ▲0 8 GPU → 60x16")
+    text = "\n".join(text_of(line) for line in block.lines)
+    assert width < 12 or text.startswith("✖1 ▲0 8 GPU")
+    assert width < 18 or "60x8" in text or "60 columns and 8 lines" in text
+    assert height < 3 or width < 11 or "✖ Xid GPU 3" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 132])
+@pytest.mark.parametrize("height", range(MIN_HEIGHT, 16))
+def test_a_low_terminal_folds_and_still_shows_gpus_and_findings(width: int, height: int) -> None:
+    block = picture(view(judgement("gpu-lost")), width, height, draw_main)
+    text = "\n".join(text_of(line) for line in block.lines)
+    assert "GPU is lost" in text and "HW206" in text and "CPU" in text
+    shown = [target for target in block.targets if target and target.kind == "gpu"]
+    assert len(shown) >= 2 and gpu_target(3) in shown, "the lost one is in sight"
+    assert len(shown) == 8 or " of 8 " in text
 
 
 @given(width=WIDTHS, height=HEIGHTS)

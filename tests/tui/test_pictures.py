@@ -112,7 +112,7 @@ def test_help(snap_compare: Compare) -> None:
 
 def test_a_question_before_a_signal(snap_compare: Compare) -> None:
     app, _ = app_of()
-    assert compared(snap_compare, app, 100, 24, ["4", "down", "down", "k"])
+    assert compared(snap_compare, app, 100, 24, ["4", "down", "down", "x"])
 
 
 def test_too_small(snap_compare: Compare) -> None:

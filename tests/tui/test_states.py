@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 import pytest
 
+from gputop.rules.finding import Severity
 from gputop.tui.app import GputopApp
+from gputop.tui.glyphs import to_ascii
 from gputop.tui.lines import text_of, width_of
+from gputop.tui.widgets.bottom_line import BottomLine
 from gputop.tui.widgets.canvas import Canvas
+from gputop.tui.widgets.ledger import LETTERS, letter_of
+from gputop.tui.widgets.marks import severity_mark
 
 from tui_watch import (
     Clock,
@@ -27,6 +35,13 @@ def text(app: GputopApp) -> str:
     return "\n".join(text_of(line) for line in app.screen.query_one(Canvas).lines)
 
 
+def last_line(app: GputopApp) -> str:
+    return app.screen.query_one(BottomLine).render_line(0).text
+
+
+QUIET = {"stale", "dim", "title", "rule", "brand", "key", "mark"}
+
+
 async def test_a_stale_gpu_shows_how_old_it_is() -> None:
     judged = with_gpu(judgement(), 7, status="stale", age_seconds=38.2)
     app, _ = app_of(judged)
@@ -40,7 +55,9 @@ async def test_a_lost_gpu_keeps_its_row() -> None:
     )
     app, _ = app_of(judged)
     async with running(app):
-        assert " 3 GPU is lost: fell off the bus · was rank 3 · last reading 2 min old" in text(app)
+        assert " 3 ✖ GPU is lost: fell off the bus · was rank 3 · last reading 2 min old" in text(
+            app
+        )
         assert " 4 r4 " in text(app)
 
 
@@ -69,7 +86,7 @@ async def test_a_healthy_node_says_that_nothing_was_found() -> None:
     app, _ = app_of(type(judged)(frame=judged.frame))
     async with running(app):
         assert "✓ nothing found" in text(app)
-        assert "✖ 0  ▲ 0" in text(app)
+        assert "✖ 0  ▲ 0  ● 0" in text(app)
 
 
 async def test_no_rank_with_phases_no_ledger() -> None:
@@ -86,6 +103,13 @@ async def test_silence_is_told() -> None:
         clock.now += 9
         await pilot.pause(1.2)
         assert "NO NEWS 9.0 s" in text(app)
+        assert "the collector has sent nothing for 9.0 s" in last_line(app)
+        values = [span for line in app.screen.query_one(Canvas).lines[1:] for span in line]
+        assert {role for said, role in values if said.strip()} <= QUIET
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        values = [span for line in app.screen.query_one(Canvas).lines[1:] for span in line]
+        assert {role for said, role in values if said.strip()} <= QUIET
 
 
 async def test_the_end_is_told_with_its_reason() -> None:
@@ -94,10 +118,7 @@ async def test_the_end_is_told_with_its_reason() -> None:
         watch.end("the collector ended unexpectedly (signal 9)")
         await pilot.pause()
         assert "ENDED" in text(app)
-        from gputop.tui.widgets.bottom_line import BottomLine
-
-        last = app.screen.query_one(BottomLine).render_line(0).text
-        assert "the collector ended unexpectedly (signal 9); what is shown is old" in last
+        assert "the collector ended unexpectedly (signal 9); what is shown is old" in last_line(app)
 
 
 async def test_before_the_first_reading() -> None:
@@ -144,7 +165,7 @@ async def test_no_colour_is_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
         for y in range(len(canvas.lines)):
             for segment in canvas.render_line(y):
                 assert segment.style is None or segment.style.color is None
-        assert "█" in text(app) and "▒" in text(app)
+        assert "█ compute" in text(app) and "d data" in text(app)
 
 
 async def test_another_width_at_the_same_height() -> None:
@@ -170,3 +191,71 @@ async def test_every_screen_fills_every_size(keys: tuple[str, ...]) -> None:
             lines = text(app).splitlines()
             assert {width_of(line) for line in lines} == {size[0]}
             assert len(lines) == size[1] - 1
+
+
+async def test_help_scrolls_in_the_smallest_terminal() -> None:
+    app, _ = app_of()
+    async with running(app, (60, 16)) as pilot:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        seen = text(app)
+        assert "lines 1 to" in seen
+        for _ in range(8):
+            await pilot.press("pagedown")
+            await pilot.pause()
+            seen += text(app)
+        for said in ("Keys", "Marks", "worth knowing", "other phases"):
+            assert said in seen
+
+
+async def test_a_lost_gpu_in_full_says_since_when_and_shows_no_rows_of_dashes() -> None:
+    app, _ = app_of(judgement("gpu-lost"))
+    async with running(app) as pilot:
+        await pilot.press(*["down"] * 4, "enter")
+        await pilot.pause()
+        shown = text(app)
+    assert "lost: the driver says that this GPU is lost  last reading 60 s old" in shown
+    assert "Xid 79" in shown and "– · default –" not in shown and "stops at –" not in shown
+
+
+def test_without_colours_no_two_parts_of_a_bar_look_alike() -> None:
+    letters = [*LETTERS.values(), *(letter_of(name) for name in ("rollout", "Sampling"))]
+    for shown in (letters, [to_ascii(letter) for letter in letters]):
+        assert len(set(shown)) == len(shown)
+
+
+@pytest.mark.parametrize("severity", ["error", "warning", "info"])
+async def test_findings_of_every_severity_are_counted(severity: Severity) -> None:
+    judged = judgement()
+    found = (finding("HW210", "utilisation low", severity, 2),)
+    app, _ = app_of(type(judged)(frame=judged.frame, findings=found))
+    async with running(app):
+        mark, _ = severity_mark(severity)
+        assert f"{mark} 1" in text(app)
+
+
+async def test_little_memory_is_not_nought() -> None:
+    host = judgement().frame.host
+    assert host is not None and host.memory_total_bytes is not None
+    little = msgspec.structs.replace(
+        host,
+        memory_total_bytes=24 << 30,
+        memory_available_bytes=(24 << 30) - (420 << 20),
+    )
+    app, _ = app_of(changed(judgement(), host=little))
+    async with running(app):
+        assert "0.4/24.0 GiB" in text(app)
+
+
+@pytest.mark.parametrize("scenario", ["input-bound", "hollow"])
+async def test_what_is_an_average_says_so(scenario: str) -> None:
+    judged = judgement(scenario)
+    app, _ = app_of(judged)
+    averaged = [f for f in judged.active if f.id in ("HW210", "HW211")]
+    assert averaged
+    async with running(app) as pilot:
+        await pilot.press("6")
+        await pilot.pause()
+        for each in averaged:
+            assert any(evidence.mean_seconds for evidence in each.evidence)
+        assert re.search(r"\d+ %.*, mean of (30|10) s", text(app))

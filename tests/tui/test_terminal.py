@@ -72,7 +72,7 @@ def test_growing_and_shrinking() -> None:
         terminal.resize(200, 50)
         terminal.wait_for("── Processes")
         terminal.resize(20, 5)
-        terminal.wait_for("60x16")
+        terminal.wait_for("60x8")
         terminal.resize(60, 16)
         terminal.wait_for("GPU is lost")
         terminal.type("q")

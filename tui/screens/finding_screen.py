@@ -13,6 +13,7 @@ from ..glyphs import CLEARED, FOLD, SELECTED
 from ..lines import Line, LineBuilder, blank, heading, left
 from ..markdown import finding_markdown
 from ..view import Block, Target, View, finding_target, window
+from ..widgets.all_clear import nothing_line
 from ..widgets.evidence import age_seconds, subject_text
 from ..widgets.finding_lines import causes
 from ..widgets.finding_page import finding_page
@@ -31,6 +32,7 @@ class FindingScreen(PictureScreen):
         Binding("right,l", "scroll(1)", "scroll the text down", show=False),
         Binding("left,h", "scroll(-1)", "scroll the text up", show=False),
     ]
+    WITHOUT = frozenset({"signal", "sort"})
 
     def __init__(self, selected: Target | None = None) -> None:
         super().__init__()
@@ -51,7 +53,7 @@ class FindingScreen(PictureScreen):
         return [finding_target(finding) for finding, _ in listed(view)]
 
     def action_move(self, steps: int) -> None:
-        view = self.gputop.view(self.selected)
+        view = self.view()
         if self.selected is None and view is not None:
             self.selected = next(iter(self.targets(view)), None)
         self._first = 0
@@ -62,7 +64,7 @@ class FindingScreen(PictureScreen):
         self.redraw()
 
     def action_copy(self) -> None:
-        view = self.gputop.view(self.selected)
+        view = self.view()
         if view is None or not (found := listed(view)):
             return
         finding = self._chosen(view, found)
@@ -103,7 +105,7 @@ class FindingScreen(PictureScreen):
         width: int,
         height: int,
     ) -> Block:
-        rows = min(len(found), max(3, (height - 3) * 2 // 5))
+        rows = min(len(found), height - 3, max(3, (height - 3) * 2 // 5))
         head = Block.of([top_line(view, width), heading("Findings", width, _count(view))])
         block = head + _list(view, found, chosen, width, rows)
         page = self._page(view, chosen, width - 2, height - 3 - rows)
@@ -131,7 +133,7 @@ def _count(view: View) -> str:
     return ", ".join(counts) + (f", matching {view.filter!r}" if view.filter else "")
 
 
-_STATES = (("active", "active"), ("pending", "under watch"), ("cleared", "cleared"))
+_STATES = (("active", "active"), ("pending", "suspected"), ("cleared", "cleared"))
 
 
 def _list(
@@ -169,10 +171,8 @@ def _ending(finding: Finding, age: float) -> str:
 
 
 def _nothing(view: View, width: int, height: int) -> Block:
-    said = f"no finding matches {view.filter!r}" if view.filter else f"{CLEARED} nothing found"
-    lines = [
-        top_line(view, width),
-        heading("Findings", width),
-        LineBuilder(width).gap(2).add(said, "dim" if view.filter else "good").line(),
-    ]
+    said = nothing_line(view, width)
+    if view.filter and view.judgement.findings:
+        said = LineBuilder(width).gap().add(f"no finding matches {view.filter!r}", "dim").line()
+    lines = [top_line(view, width), heading("Findings", width), said]
     return Block.of(lines + [blank(width)] * (height - 3))

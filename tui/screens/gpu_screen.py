@@ -9,10 +9,11 @@ from textual.binding import Binding, BindingType
 from ...probes.frame import GpuFrame
 from ..lines import Line, LineBuilder, blank, heading
 from ..view import Block, View
+from ..widgets.bands import band_lines
 from ..widgets.curves import curve_lines, span_text
 from ..widgets.facts import fact_lines, title_spans
 from ..widgets.top_line import top_line
-from .picture_screen import PictureScreen
+from .picture_screen import SCROLLING, PictureScreen
 
 _BESIDE_FROM = 132
 _FACTS_WIDTH = 64
@@ -24,7 +25,9 @@ class GpuScreen(PictureScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h,left", "other(-1)", "previous GPU"),
         Binding("l,right", "other(1)", "next GPU"),
+        *SCROLLING,
     ]
+    WITHOUT = frozenset({"signal", "sort", "filter"})
 
     def __init__(self, index: int) -> None:
         super().__init__()
@@ -60,17 +63,19 @@ class GpuScreen(PictureScreen):
 
 
 def _body(view: View, gpu: GpuFrame, width: int, height: int) -> list[Line]:
-    if width < _BESIDE_FROM:
-        curves = curve_lines(gpu, view.history, width - 2, height)
-        lines = [LineBuilder(width).gap().extend(line).line() for line in curves]
-        facts = fact_lines(gpu, view.frame, width - 2)
-        return lines + [LineBuilder(width).gap().extend(line).line() for line in facts]
-    chart_width = width - _FACTS_WIDTH - 4
-    curves = curve_lines(gpu, view.history, chart_width, height)
-    facts = fact_lines(gpu, view.frame, _FACTS_WIDTH)
+    beside = width >= _BESIDE_FROM
+    facts_width = max(_FACTS_WIDTH, width * 2 // 5) if beside else width - 2
+    chart_width = width - facts_width - 4 if beside else width - 2
+    bands = band_lines(gpu, view.history, chart_width)
+    room = height - len(bands) - 1
+    charts = [*bands, blank(chart_width), *curve_lines(gpu, view.history, chart_width, room)]
+    facts = fact_lines(gpu, view.frame, facts_width)
+    if not beside:
+        lines = [*charts, *facts]
+        return [LineBuilder(width).gap().extend(line).line() for line in lines]
     return [
-        _side_by_side(_line(curves, at), _line(facts, at), chart_width, width)
-        for at in range(max(len(curves), len(facts)))
+        _side_by_side(_line(charts, at), _line(facts, at), chart_width, width)
+        for at in range(max(len(charts), len(facts)))
     ]
 
 

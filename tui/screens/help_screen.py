@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from textual.binding import BindingType
 from textual.screen import Screen
 
-from ..glyphs import BLOCK, CLEARED, DASH, ERROR, INFO, SHADES, SLOWED, WARNING
+from ..glyphs import BLOCK, CLEARED, DASH, DOT, ERROR, INFO, SLOWED, WARNING
 from ..keys import Keys, all_keys
-from ..lines import Line, LineBuilder, blank, left
+from ..lines import Line, LineBuilder, blank, heading, left
 from ..view import Block, View
+from ..widgets.ledger import LETTERS
 from ..widgets.top_line import top_line
-from .picture_screen import PictureScreen
+from .picture_screen import SCROLLING, PictureScreen
 
 _MARKS: tuple[tuple[str, str, str], ...] = (
     (ERROR, "error", "error: the job is hurt or will be"),
@@ -26,10 +28,12 @@ _MARKS: tuple[tuple[str, str, str], ...] = (
     (DASH, "dim", "not known: select the row to see why"),
 )
 _PHASES: tuple[tuple[str, str, str], ...] = (
-    (SHADES[0], "compute", "forward, backward, optimizer"),
-    (SHADES[1], "data", "waits for input"),
-    (SHADES[2], "comm", "communication between ranks"),
-    (SHADES[3], "other", "other phases"),
+    ("compute", "compute", "forward, backward, optimizer"),
+    ("data", "data", "waits for input"),
+    ("h2d", "h2d", "copies to the GPU"),
+    ("comm", "comm", "communication between ranks"),
+    ("stalled", "hot", "no step ends, and it is not waiting for another rank"),
+    ("other", "other", "other phases"),
 )
 
 
@@ -39,6 +43,9 @@ class HelpScreen(PictureScreen):
     Args:
         about: the screen whose keys are told.
     """
+
+    BINDINGS: ClassVar[list[BindingType]] = [*SCROLLING]
+    WITHOUT = frozenset({"signal", "sort", "filter", "help"})
 
     def __init__(self, about: Screen[Any]) -> None:
         super().__init__()
@@ -52,7 +59,9 @@ class HelpScreen(PictureScreen):
         body = _columns(left_part, right_part, width)
         room = height - 2
         self._first = max(0, min(self._first, len(body) - room))
-        lines = [top_line(view, width), blank(width), *body[self._first : self._first + room]]
+        upto = min(len(body), self._first + room)
+        lines = [top_line(view, width), _position(self._first, upto, len(body), width)]
+        lines += body[self._first : upto]
         return Block.of(lines + [blank(width)] * (height - len(lines)))
 
     def action_move(self, steps: int) -> None:
@@ -60,9 +69,17 @@ class HelpScreen(PictureScreen):
         self.redraw()
 
 
+def _position(first: int, upto: int, whole: int, width: int) -> Line:
+    """Where there is more than fits, which part of it is shown."""
+    if upto - first >= whole:
+        return blank(width)
+    note = f"lines {first + 1} to {upto} of {whole} {DOT} Up and Down scroll"
+    return heading("Help", width, note)
+
+
 def _phases(view: View) -> list[tuple[str, str, str]]:
-    """As the bars are drawn: in shades only where there are no colours."""
-    return [(shade if view.shaded else BLOCK, role, means) for shade, role, means in _PHASES]
+    """As the bars are drawn: with letters only where there are no colours."""
+    return [(LETTERS[name] if view.shaded else BLOCK, role, means) for name, role, means in _PHASES]
 
 
 def _columns(first: list[Line], second: list[Line], width: int) -> list[Line]:

@@ -9,6 +9,7 @@ from ...probes.frame import ProcessFrame
 from ..glyphs import DOT
 from ..lines import Line, blank, heading
 from ..view import Block, View
+from ..widgets.all_clear import blind_text, suspected_text
 from ..widgets.finding_lines import Cause, causes, finding_block, wanted_rows
 from ..widgets.gpu_table import gpu_block, gpus_hidden
 from ..widgets.host_line import host_line
@@ -19,6 +20,7 @@ from ..widgets.top_line import top_line
 HEADINGS_FROM = 30
 """Lines of height from which panels have titles."""
 _MIN_GPUS = 3
+_LEAST_FINDINGS = 2
 
 
 class Scene(NamedTuple):
@@ -50,7 +52,7 @@ def draw(
     """
     scene = Scene(
         accounts(view) if told is None else told,
-        causes(view.findings("active")),
+        shown_causes(view),
         processes_of(view),
     )
     titled = height >= HEADINGS_FROM
@@ -62,6 +64,12 @@ def draw(
     picture.add(None, Block.of([top_line(view, width)]))
     _add_panels(picture, scene)
     return picture.finished() + Block.of(last)
+
+
+def shown_causes(view: View) -> list[Cause]:
+    """Of the findings that count, whatever is filtered; in one picture alone also the suspected."""
+    suspected = view.judgement.pending if view.once else ()
+    return causes([*view.judgement.active, *suspected])
 
 
 class _Picture:
@@ -96,7 +104,8 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     view, width, title = picture.view, picture.width, picture.title
     wanted = wanted_rows(scene.causes, picture.findings_width)
     gpus = gpu_rows(picture.room - 2 * title, max(1, len(view.frame.gpus)), wanted)
-    picture.add(heading("GPUs", width, gpus_hidden(view, gpus)), gpu_block(view, width, gpus))
+    table = gpu_block(view, width, gpus, titled=bool(title))
+    picture.add(heading("GPUs", width, gpus_hidden(view, gpus)), table)
     findings = finding_rows(picture.room - title, wanted, len(scene.processes), title)
     block = finding_block(view, scene.causes, picture.findings_width, findings)
     below = len(block.lines) + title
@@ -104,18 +113,19 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     if ledger:
         name = f"Where the last {max(1.0, covered_seconds(view)):.0f} s went"
         picture.add(heading(name, width), ledger_block(view, scene.accounts, width, ledger))
-    picture.add(heading("Findings", width, _finding_note(view)), block)
+    picture.add(heading("Findings", width, _finding_note(view, scene.causes)), block)
     if scene.processes and picture.room >= 2 + title:
         rows = min(1 + len(scene.processes), picture.room - title)
-        table = [ProcessRow(process) for process in scene.processes]
+        listed = [ProcessRow(process) for process in scene.processes]
         title_line = heading("Processes", width, _process_note(view, scene, rows))
-        picture.add(title_line, process_block(view, table, picture.processes_width, rows))
+        picture.add(title_line, process_block(view, listed, picture.processes_width, rows))
 
 
 def gpu_rows(room: int, gpus: int, findings: int) -> int:
     """Lines for the GPUs with their titles: all of them, if findings keep a few."""
     kept = min(findings, 3)
-    return 1 + max(min(gpus, _MIN_GPUS), min(gpus, room - 1 - kept))
+    rows = max(min(gpus, _MIN_GPUS), min(gpus, room - 1 - kept))
+    return 1 + max(1, min(rows, room - 1 - _LEAST_FINDINGS))
 
 
 def finding_rows(room: int, wanted: int, processes: int, title: int) -> int:
@@ -143,9 +153,10 @@ def processes_of(view: View) -> list[ProcessFrame]:
     return first + [process for process in found if process.pid not in chosen]
 
 
-def _finding_note(view: View) -> str:
-    pending = len(view.findings("pending"))
-    return f"{pending} more under watch" if pending else ""
+def _finding_note(view: View, found: Sequence[Cause]) -> str:
+    """What is not certain, unless the panel itself says so for want of findings."""
+    notes = (suspected_text(view), blind_text(view.judgement)) if found else ()
+    return f" {DOT} ".join(filter(None, notes))
 
 
 def _process_note(view: View, scene: Scene, rows: int) -> str:

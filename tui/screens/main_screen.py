@@ -8,9 +8,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ..view import Block, Target, View, finding_target, gpu_target, process_target
-from ..widgets.finding_lines import causes
 from ..widgets.ledger import Account, accounts
-from .main_picture import draw, processes_of
+from .main_picture import draw, processes_of, shown_causes
 from .picture_screen import PictureScreen
 
 ACCOUNT_SECONDS = 2.0
@@ -24,6 +23,8 @@ class MainScreen(PictureScreen):
         Binding("tab", "panel(1)", "next panel", show=False),
         Binding("shift+tab", "panel(-1)", "previous panel", show=False),
     ]
+
+    WITHOUT = frozenset()
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +44,7 @@ class MainScreen(PictureScreen):
     def targets(self, view: View) -> Sequence[Target]:
         return [
             *[gpu_target(gpu.index) for gpu in view.frame.gpus],
-            *[finding_target(cause.first) for cause in causes(view.findings("active"))],
+            *[finding_target(cause.first) for cause in shown_causes(view)],
             *[process_target(process) for process in processes_of(view)],
         ]
 
@@ -51,7 +52,7 @@ class MainScreen(PictureScreen):
         self.gputop.open(target)
 
     def action_open(self) -> None:
-        view = self.gputop.view(self.selected)
+        view = self.view()
         if view is None:
             return
         target = self.selected or _worst(view) or next(iter(self.targets(view)), None)
@@ -60,7 +61,7 @@ class MainScreen(PictureScreen):
 
     def action_panel(self, step: int) -> None:
         """Select the first thing of the next panel."""
-        view = self.gputop.view(self.selected)
+        view = self.view()
         if view is None:
             return
         firsts: dict[str, Target] = {}

@@ -10,19 +10,25 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from ..glyphs import TO
 from ..keys import hints_of
 from ..lines import LineBuilder, blank
-from ..look import app_of
+from ..look import app_of, faded
 from ..view import MIN_HEIGHT, MIN_WIDTH, Block, Target, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
-from ..widgets.finding_lines import causes
-from ..widgets.marks import severity_mark
+from ..widgets.small import too_small
 from ..widgets.tight import TightCompositor
 
 if TYPE_CHECKING:
     from ..app import GputopApp
+
+
+SCROLLING: tuple[BindingType, ...] = (
+    Binding("up,k", "move(-1)", "scroll", show=False),
+    Binding("down,j", "move(1)", "scroll", show=False),
+)
+"""For screens on which nothing is selected."""
+_WHERE_NOTHING_FITS = (("q", "quit"),)
 
 
 class PictureScreen(Screen[None]):
@@ -31,16 +37,17 @@ class PictureScreen(Screen[None]):
     ALLOW_SELECT = False
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "select", show=False),
+        Binding("up,k", "move(-1)", "select", show=False),
         Binding("down,j", "move(1)", "select", show=False),
         Binding("pageup", "move(-10)", "ten up", show=False),
         Binding("pagedown", "move(10)", "ten down", show=False),
         Binding("home,g", "move(-100000)", "first", show=False),
         Binding("end,G", "move(100000)", "last", show=False),
         Binding("escape", "leave", "back", show=False),
-        Binding("k", "signal", "signal process", show=False),
-        Binding("k", "move(-1)", "select", show=False),
+        Binding("x", "signal", "signal the selected process", show=False),
     ]
+    WITHOUT: ClassVar[frozenset[str]] = frozenset({"signal"})
+    """Actions, of its own or of the application, that do nothing here."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,6 +55,7 @@ class PictureScreen(Screen[None]):
         self._canvas: Canvas | None = None
         self._bottom: BottomLine | None = None
         self.selected: Target | None = None
+        self.filter = ""
         self._targets: list[Target | None] = []
         self._hints: tuple[tuple[str, str], ...] = ()
         self._redraw_due = False
@@ -89,6 +97,10 @@ class PictureScreen(Screen[None]):
         """Everything that can be selected, in order, in sight or not."""
         return ()
 
+    def view(self) -> View | None:
+        """What to draw from; ``None`` before anything has come."""
+        return self.gputop.view(self.selected, self.filter)
+
     def redraw(self) -> None:
         """Draw what the application shows now."""
         canvas, bottom = self._canvas, self._bottom
@@ -97,11 +109,12 @@ class PictureScreen(Screen[None]):
         width, height = canvas.size
         if not width or not height:
             return
-        view = self.gputop.view(self.selected)
+        view = self.view()
         block = picture(view, width, height, self.draw)
         self._targets = block.targets
         canvas.show(block.lines)
-        bottom.show_hints(self._hints, self.gputop.standing())
+        fits = width >= MIN_WIDTH and height >= MIN_HEIGHT
+        bottom.show_hints(self._hints if fits else _WHERE_NOTHING_FITS, self.gputop.standing())
 
     def _redraw_soon(self) -> None:
         """Once, after whatever Textual has to do: at the start it tells of a size four times."""
@@ -141,15 +154,13 @@ class PictureScreen(Screen[None]):
         self.action_move(-1)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "signal":
-            return self.selected is not None and self.selected.kind == "process"
-        return True
+        return action not in self.WITHOUT
 
     def open(self, target: Target) -> None:
         """Go into what is selected."""
 
     def action_move(self, steps: int) -> None:
-        view = self.gputop.view(self.selected)
+        view = self.view()
         found = list(self.targets(view)) if view else []
         if not found:
             return
@@ -161,13 +172,24 @@ class PictureScreen(Screen[None]):
         """One step back: the selection, then the filter, then the screen."""
         if self.selected is not None:
             self.selected = None
-            self.redraw()
+        elif self.filter:
+            self.filter = ""
         else:
             self.gputop.leave()
+        self.redraw()
+
+    def action_filter(self) -> None:
+        self.edit(self.filter, self._filter)
 
     def action_signal(self) -> None:
-        if self.selected is not None:
+        if self.selected is not None and self.selected.kind == "process":
             self.gputop.ask_signal(self.selected)
+        else:
+            self.tell("select a process first")
+
+    def _filter(self, text: str, done: bool) -> None:
+        self.filter = text
+        self.redraw()
 
 
 def _moved(found: Sequence[Target], selected: Target | None, steps: int) -> int:
@@ -181,23 +203,14 @@ def picture(
     view: View | None, width: int, height: int, draw: Callable[[View, int, int], Block]
 ) -> Block:
     """Exactly ``height`` lines of exactly ``width`` cells, whatever the size and whatever is known."""
-    if width < MIN_WIDTH or height < MIN_HEIGHT:
-        return _too_small(view, width, height)
     if view is None:
         waiting = LineBuilder(width).add("  waiting for the first reading", "dim").line()
-        return Block.of([blank(width), waiting, *[blank(width)] * (height - 2)])
-    return draw(view, width, height)
-
-
-def _too_small(view: View | None, width: int, height: int) -> Block:
-    """One line with the essential, where nothing else fits."""
-    line = LineBuilder(width)
-    if view is not None:
-        found = causes(view.judgement.active)
-        for severity in ("error", "warning"):
-            count = sum(cause.first.severity == severity for cause in found)
-            mark, role = severity_mark(severity)
-            line.add(f"{mark}{count} ", role if count else "dim")
-        line.add(f"{len(view.frame.gpus)} GPU ")
-    line.add(f"{TO} {MIN_WIDTH}x{MIN_HEIGHT + 1}", "dim")
-    return Block.of([line.line(), *[blank(width)] * (height - 1)])
+        lines = [*[blank(width)] * (height > 1), waiting, *[blank(width)] * (height - 2)]
+        return Block.of(lines)
+    if width < MIN_WIDTH or height < MIN_HEIGHT:
+        return Block.of(too_small(view, width, height))
+    block = draw(view, width, height)
+    if not view.silent_seconds and view.ended is None:
+        return block
+    first, *others = block.lines
+    return Block([first, *map(faded, others)], block.targets)

@@ -19,14 +19,14 @@ from ..widgets.process_tree import Entry, tree
 from ..widgets.top_line import top_line
 from .picture_screen import PictureScreen
 
+_MIN_ROWS = 3
+
 
 class ProcessScreen(PictureScreen):
     """All processes as a tree, or sorted; below, everything about the selected one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("k", "signal", "signal process"),
-        Binding("k", "move(-1)", "select", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "signal", "signal the selected process")]
+    WITHOUT = frozenset()
 
     def __init__(self, selected: Target | None = None) -> None:
         super().__init__()
@@ -37,6 +37,7 @@ class ProcessScreen(PictureScreen):
         entries = entries_of(view)
         process = _selected(view)
         below = _detail(process, width) if process else []
+        below = below[: max(0, height - 3 - _MIN_ROWS)]
         room = height - 4 - len(below)
         first = window(len(entries), room, _place(entries, view.selected))
         block = Block.of([top_line(view, width), _title(view, entries, width), table_header(width)])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import fmean
 
 import msgspec
 
 from ...probes.frame import GpuFrame
 from ...rules.history import History
 from .. import format
-from ..bars import buckets, chart
+from ..bars import chart
 from ..glyphs import DOT
 from ..lines import Line, LineBuilder, blank, right
 
 _GAP = 3
+_CELL_SECONDS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0)
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -81,12 +83,14 @@ def _lines(curve: Curve, gpu: GpuFrame, history: History, width: int, tall: int)
 
 
 def _values(curve: Curve, gpu: GpuFrame, history: History, width: int) -> list[float | None]:
-    """As much of the past as there is; the scale doubles as it grows."""
-    length = max(1, len(history))
-    size = 1
-    while size * width < length:
-        size *= 2
-    return buckets(history.gpu(gpu.index, curve.signal).last(width * size), size, length)
+    """As much of the past as there is, on a scale of time whatever the interval was."""
+    return history.gpu(gpu.index, curve.signal).cells(cell_seconds(history, width), width, fmean)
+
+
+def cell_seconds(history: History, width: int) -> float:
+    """How much time a cell stands for when all of the past is to fit."""
+    needed = history.seconds() / max(1, width - 1)
+    return next((seconds for seconds in _CELL_SECONDS if seconds >= needed), _CELL_SECONDS[-1])
 
 
 def _title(curve: Curve, gpu: GpuFrame, present: Sequence[float], top: float, width: int) -> Line:

@@ -19,6 +19,7 @@ SIGNALS = {
     "power_watts": "power",
     "power_limit_watts": "power limit",
     "temperature_celsius": "temperature",
+    "temperature_slowdown_celsius": "chip slows at",
     "memory_temperature_celsius": "memory temperature",
     "sm_clock_hertz": "SM clock",
     "sm_clock_max_hertz": "highest SM clock",
@@ -75,6 +76,8 @@ def evidence_text(evidence: Evidence) -> str:
             text += f" against {limit} of its peers"
         else:
             text += f" {evidence.comparison} {limit}"
+    if evidence.mean_seconds:
+        text += f", mean of {format.duration(evidence.mean_seconds)}"
     return text if evidence.origin == "measured" else f"{text} ({evidence.origin})"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ...probes.frame import Frame, GpuFrame
-from ...probes.sample import NvlinkReading
+from ...probes.sample import NvlinkReading, XidReading
+from ...rules.device.xid_codes import xid_meaning
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
 from ..lines import Line, LineBuilder, Span, blank, left, plain
@@ -19,16 +20,18 @@ Fact = tuple[str, str, str]
 
 def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
     """The facts, group by group."""
-    groups: tuple[tuple[str, Callable[[], Iterable[Fact]]], ...] = (
+    groups: list[tuple[str, Callable[[], Iterable[Fact]]]] = [
         ("Identity", lambda: _identity(gpu)),
+        ("Xids", lambda: _xids(gpu, frame)),
         ("Limits", lambda: _limits(gpu)),
         ("Links", lambda: _links(gpu)),
         ("Health", lambda: _health(gpu)),
-        ("Xids", lambda: _xids(gpu, frame)),
         ("MIG", lambda: _migs(gpu)),
         ("Processes", lambda: _processes(gpu, frame)),
         ("Missing", lambda: _missing(gpu)),
-    )
+    ]
+    if gpu.status == "lost":  # its title says so: there is nothing to be read but who it was
+        del groups[2:]
     lines: list[Line] = []
     for title, facts in groups:
         found = list(facts())
@@ -86,7 +89,8 @@ def _links(gpu: GpuFrame) -> Iterable[Fact]:
     most = f"gen {_word(gpu.pcie_generation_max)} {TIMES}{_word(gpu.pcie_width_max)}"
     role = "text" if now == most or gpu.pcie_width_max is None else "warm"
     limit = format.quantity(gpu.pcie_limit_bytes_per_second, "bytes_per_second")
-    yield "PCIe", f"{now} of {most} {DOT} {limit} {DOT} {_word(gpu.pcie_replays)} replays", role
+    yield "PCIe", f"{now} of {most} {DOT} {limit}", role
+    yield "PCIe replays", _word(gpu.pcie_replays), "text"
     if gpu.nvlinks is None:
         return
     if not gpu.nvlinks:
@@ -129,10 +133,23 @@ def _health(gpu: GpuFrame) -> Iterable[Fact]:
 
 
 def _xids(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
-    for xid in frame.xids:
-        if xid.gpu_index == gpu.index or (xid.gpu_uuid and xid.gpu_uuid == gpu.uuid):
-            who = "" if xid.pid is None else f" {DOT} pid {xid.pid}"
-            yield format.clock(xid.time_seconds), f"Xid {xid.code} {xid.text}{who}", "error"
+    for xid in xids_of(gpu, frame):
+        who = "" if xid.pid is None else f" {DOT} pid {xid.pid}"
+        yield format.clock(xid.time_seconds), f"{xid_text(xid)}{who}", "error"
+
+
+def xid_text(xid: XidReading) -> str:
+    """``Xid 79 GPU has fallen off the bus``."""
+    return f"Xid {xid.code} {plain(xid.text or xid_meaning(xid.code).meaning)}"
+
+
+def xids_of(gpu: GpuFrame, frame: Frame) -> list[XidReading]:
+    """The recent error reports about a GPU."""
+    return [
+        xid
+        for xid in frame.xids
+        if xid.gpu_index == gpu.index or (xid.gpu_uuid and xid.gpu_uuid == gpu.uuid)
+    ]
 
 
 def _migs(gpu: GpuFrame) -> Iterable[Fact]:
@@ -156,6 +173,8 @@ def _missing(gpu: GpuFrame) -> Iterable[Fact]:
 
 
 def _of(value: float | None, other: float | None, unit: str, name: str) -> str:
+    if value is None and other is None:
+        return DASH
     return f"{format.quantity(value, unit)} {DOT} {name} {format.quantity(other, unit)}"
 
 
@@ -168,5 +187,6 @@ def title_spans(gpu: GpuFrame) -> list[Span]:
     spans: list[Span] = [(f" GPU {gpu.index}", "brand"), (f"  {plain(gpu.name or '')}", "strong")]
     if gpu.status != "ok":
         spans.append((f"  {gpu.status}: {plain(gpu.status_reason)}", "error"))
-        spans.append((f"  last reading {format.duration(gpu.age_seconds)} old", "dim"))
+        if gpu.age_seconds > 0.0:
+            spans.append((f"  last reading {format.duration(gpu.age_seconds)} old", "dim"))
     return spans

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from ...rules.finding import Finding
 from .. import format
-from ..glyphs import CLEARED, DOT, FOLD, MORE_BELOW, SELECTED
+from ..glyphs import DOT, FOLD, MORE_BELOW, SELECTED
 from ..lines import Line, LineBuilder, left, width_of
 from ..view import Block, View, finding_target
+from .all_clear import nothing_line
 from .evidence import age_seconds, evidence_text, same_kind_text, subjects_text
 from .marks import severity_mark
 
@@ -43,7 +44,7 @@ def causes(findings: Sequence[Finding]) -> list[Cause]:
 def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> Block:
     """As much about each cause as ``rows`` lines have room for."""
     if not found:
-        return Block.of([_nothing(view, width)])
+        return Block.of([nothing_line(view, width)])
     detail = next((detail for detail in (3, 2) if wanted_rows(found, width, detail) <= rows), 1)
     if detail == 1 and len(found) > rows:
         shown = found[: rows - 1]
@@ -89,14 +90,20 @@ def _told(view: View, found: Sequence[Cause], width: int, detail: int) -> Block:
 def _headline(view: View, cause: Cause, width: int) -> Line:
     finding = cause.first
     mark, role = severity_mark(finding.severity)
+    if finding.state == "pending":
+        role = "dim"
     chosen = view.selected == finding_target(finding)
     wide = width >= _WIDE
     line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
     line.add(f"{mark} ", role).add(f"{finding.id:<6} ", "dim")
     line.add(left(finding.name, 26 if wide else 20), role).gap()
     line.add(left(subjects_text(cause.findings), 12 if wide else 7), "strong").gap()
-    age = age_seconds(finding, view.frame.time_seconds)
-    line.add(left(format.duration(age) if wide else format.short_duration(age), 6 if wide else 3))
+    if finding.state == "pending":
+        line.add("suspected", "strong")
+    else:
+        age = age_seconds(finding, view.frame.time_seconds)
+        shown = format.duration(age) if wide else format.short_duration(age)
+        line.add(left(shown, 6 if wide else 3))
     line.gap(2 if wide else 1)
     for at, evidence in enumerate(finding.evidence):
         if line.room < 4:
@@ -130,17 +137,6 @@ def _explained(cause: Cause) -> str:
     for symptom in cause.symptoms:
         kinds.setdefault(symptom.id, []).append(symptom)
     return f" {DOT} ".join(same_kind_text(findings) for findings in kinds.values())
-
-
-def _nothing(view: View, width: int) -> Line:
-    line = LineBuilder(width).gap()
-    pending = len(view.findings("pending"))
-    if view.filter and view.judgement.active:
-        return line.add(f"no finding matches {view.filter!r}", "dim").line()
-    line.add(f"{CLEARED} nothing found", "good")
-    if pending:
-        line.add(f" {DOT} {pending} under watch: press 6", "dim")
-    return line.line()
 
 
 def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:

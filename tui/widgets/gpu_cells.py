@@ -25,6 +25,7 @@ _SLOWDOWNS = (
     ("sw power cap", "P", "dim"),
 )
 """Reason of a low clock → letter behind the mark, and role."""
+SLOWDOWN_ROLES = {reason: role for reason, _, role in _SLOWDOWNS}
 PHASE_ROLES = {
     "forward": "compute",
     "backward": "compute",
@@ -38,6 +39,7 @@ PHASE_ROLES = {
     "startup": "compile",
     "gc": "sync",
     "sync": "sync",
+    "stalled": "hot",
 }
 
 

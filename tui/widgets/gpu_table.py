@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from ...probes.frame import GpuFrame, RankFrame
+from ...probes.frame import Frame, GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from .. import format
 from ..bars import buckets
 from ..columns import Column, Layout, chosen_line, lay_out
 from ..glyphs import DEGREE, DOT, FOLD
-from ..lines import Line, LineBuilder, Span, plain
+from ..lines import Line, LineBuilder, Span, left, plain
+from ..missing import why_no_gpus
 from ..view import Block, View, gpu_target, window
 from . import gpu_cells as cells
+from .facts import xid_text, xids_of
 from .gpu_cells import GpuRow
 from .marks import severity_mark
 
@@ -59,16 +62,31 @@ _FULL: tuple[Column[GpuRow], ...] = (
 )
 
 
-def gpu_block(view: View, width: int, rows: int) -> Block:
-    """The titles, and as many GPUs as fit in ``rows`` lines with them."""
+def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Block:
+    """The titles, and as many GPUs as fit in ``rows`` lines with them.
+
+    Args:
+        view: what to draw from.
+        width: cells.
+        rows: lines.
+        titled: a heading above tells which GPUs are out of sight; else the titles must.
+    """
     gpus = view.frame.gpus
     layout = _layout(width)
     head = layout.header()
     if not gpus:
-        return Block.of([head, LineBuilder(width).add("  no GPU is known yet", "dim").line()])
+        why = why_no_gpus(view.frame) or "no GPU is known yet"
+        wrapped = textwrap.wrap(plain(why), width - 4)[: max(1, rows - 1)]
+        return Block.of([head, *[((left(f"  {text}", width), "warm"),) for text in wrapped]])
     shown = _shown(view, rows - 1)
     notes = _notes(view)
     ranks = _ranks(view)
+    hidden = gpus_hidden(view, rows)
+    if hidden and not titled:
+        used = layout.width - len(hidden) - 1
+        *titles, (last, role) = head
+        cut = LineBuilder(used).extend(titles).add(last.rstrip(), role).line()
+        head = (*cut, (f"{hidden} ", "warm"))
     lines = [
         _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), layout) for gpu in shown
     ]
@@ -97,8 +115,22 @@ def _shown(view: View, rows: int) -> Sequence[GpuFrame]:
     at = None
     if selected is not None and selected.kind == "gpu":
         at = next((at for at, gpu in enumerate(gpus) if str(gpu.index) == selected.id), None)
+    elif len(gpus) > rows:
+        at = _worst(view)
     first = window(len(gpus), max(1, rows), at)
     return gpus[first : first + max(1, rows)]
+
+
+def _worst(view: View) -> int | None:
+    """Place of the GPU that must be in sight: one that does not answer, else the worst found."""
+    notes = _worst_findings(view)
+
+    def urgency(place: int) -> tuple[bool, bool, tuple[bool, int]]:
+        gpu = view.frame.gpus[place]
+        found = notes.get(gpu.index)
+        return (gpu.status == "ok", found is None, _urgency(found) if found else (False, 0))
+
+    return min(range(len(view.frame.gpus)), key=urgency, default=None)
 
 
 def _line(
@@ -110,7 +142,7 @@ def _line(
 ) -> Line:
     chosen = view.selected == gpu_target(gpu.index)
     if gpu.status == "lost":
-        return chosen_line(_lost_line(gpu, layout.width), chosen)
+        return chosen_line(_lost_line(gpu, view.frame, layout.width), chosen)
     row = GpuRow(gpu, rank, _stale_note(gpu) or note, partial(_past, view, gpu.index))
     return chosen_line(layout.line(row), chosen)
 
@@ -121,17 +153,23 @@ def _past(view: View, index: int, cells: int) -> list[float | None]:
     return buckets(values, PAST_SAMPLES_PER_CELL, len(view.history))
 
 
-def _lost_line(gpu: GpuFrame, width: int) -> Line:
+def _lost_line(gpu: GpuFrame, frame: Frame, width: int) -> Line:
+    mark, role = severity_mark("error")
     line = LineBuilder(width).gap().add(f"{gpu.index:>2}", "strong").gap()
-    reason = plain(gpu.status_reason)
-    line.add("GPU is lost", "error")
-    if reason and "lost" not in reason:
-        line.add(f": {reason}", "error")
+    line.add(f"{mark} GPU is lost: {_why_lost(gpu, frame)}", role)
     if gpu.rank is not None:
         line.add(f" {DOT} was rank {gpu.rank}", "dim")
     if gpu.age_seconds >= _WORTH_SAYING_SECONDS:
         line.add(f" {DOT} last reading {format.duration(gpu.age_seconds)} old", "dim")
     return line.line()
+
+
+def _why_lost(gpu: GpuFrame, frame: Frame) -> str:
+    """The last Xid tells more than that it is lost."""
+    xids = xids_of(gpu, frame)
+    if xids:
+        return xid_text(max(xids, key=lambda xid: xid.time_seconds))
+    return plain(gpu.status_reason) or "no reason is given"
 
 
 def _stale_note(gpu: GpuFrame) -> Sequence[Span]:
@@ -152,6 +190,10 @@ def _ranks(view: View) -> dict[int, RankFrame]:
 
 def _notes(view: View) -> dict[int, Sequence[Span]]:
     """Of each GPU the worst thing said, in a few words."""
+    return {index: _note(finding) for index, finding in _worst_findings(view).items()}
+
+
+def _worst_findings(view: View) -> dict[int, Finding]:
     worst: dict[int, Finding] = {}
     for finding in view.judgement.active:
         index = finding.subject.gpu
@@ -160,7 +202,7 @@ def _notes(view: View) -> dict[int, Sequence[Span]]:
         known = worst.get(index)
         if known is None or _worse(finding, known):
             worst[index] = finding
-    return {index: _note(finding) for index, finding in worst.items()}
+    return worst
 
 
 def _worse(finding: Finding, known: Finding) -> bool:

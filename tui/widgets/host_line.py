@@ -54,7 +54,7 @@ def _memory(host: HostFrame) -> list[Span]:
     total, free = host.memory_total_bytes, host.memory_available_bytes
     used = total - free if total is not None and free is not None else None
     full = used is not None and total is not None and used >= _FULL * total
-    text = format.used_of(used, total, format.GIB, 4, 0).rstrip()
+    text = format.used_of(used, total, format.GIB, 4, 1).rstrip()
     return [("mem ", "dim"), (text, "warm" if full else "text"), (" GiB", "dim")]
 
 

@@ -17,12 +17,28 @@ from .gpu_cells import PHASE_ROLES
 SECONDS = 60.0
 ALIKE = 0.05
 """Ranks whose shares differ by less are drawn as one where there is little room."""
+_STALLED = "stalled"
 _COMPUTE = ("forward", "backward", "optimizer")
-_SHADES = {"compute": SHADES[0], "data": SHADES[1], "comm": SHADES[2]}
+LETTERS = {
+    "compute": SHADES[0],
+    "data": "d",
+    "h2d": "h",
+    "comm": "~",
+    "stalled": "!",
+    "checkpoint": "k",
+    "eval": "e",
+    "compile": "c",
+    "startup": "u",
+    "gc": "g",
+    "sync": "s",
+    "idle": "i",
+    "other": ".",
+}
 """Where there are no colours to tell them apart."""
-_FIRST = ("compute", "data", "h2d", "comm")
+_FIRST = ("compute", "data", "h2d", "comm", "stalled")
 _WORTH_SAYING = 0.005
 _PERCENT = len("  xxxx %")
+_LEGEND = len("d ")
 
 
 class Account(NamedTuple):
@@ -62,7 +78,9 @@ def ledger_block(view: View, found: Sequence[Account], width: int, rows: int) ->
     told = told[:rows]
     names = _names(told)
     who = min(14, max((len(_joined(account.names)) for account in told), default=0))
-    form = _Form(names, _worded(told, names, width - who - 5), who, width, view.shaded)
+    form = _Form(
+        names, _worded(told, names, width - who - 5, shaded=view.shaded), who, width, view.shaded
+    )
     return Block.of([_line(account, form) for account in told])
 
 
@@ -79,11 +97,12 @@ class _Form(NamedTuple):
     shaded: bool
 
 
-def _worded(told: Sequence[Account], names: Sequence[str], room: int) -> list[str]:
+def _worded(told: Sequence[Account], names: Sequence[str], room: int, *, shaded: bool) -> list[str]:
     """Those that are also said in words; where there is no room, not the smallest."""
     kept = list(names)
     most = {name: max(account.shares.get(name, 0.0) for account in told) for name in kept}
-    while kept and sum(len(name) + _PERCENT for name in kept) > room - _bar_width(room):
+    each = _PERCENT + (_LEGEND if shaded else 0)
+    while kept and sum(len(name) + each for name in kept) > room - _bar_width(room):
         kept.remove(min(kept, key=lambda name: most[name]))
     return kept
 
@@ -94,7 +113,7 @@ def _bar_width(room: int) -> int:
 
 def _shares(rank: RankFrame, history: History) -> dict[str, float]:
     found: dict[str, float] = {}
-    for phase in rank.phases:
+    for phase in {**rank.phases, _STALLED: 0.0}:
         mean = history.rank(rank.pid, f"phase {phase}").mean(SECONDS)
         if mean is not None and mean > 0:
             name = "compute" if phase in _COMPUTE else plain(phase)
@@ -132,7 +151,7 @@ def _names(told: Sequence[Account]) -> list[str]:
 
 def _line(account: Account, form: _Form) -> Line:
     room = form.width - form.who - 5
-    said = list(_said(account, form.worded))
+    said = list(_said(account, form))
     taken = sum(len(text) + 2 for text, _ in said)
     bar = min(max(_bar_width(room), room - taken - 12), 100, room)
     line = LineBuilder(form.width).gap()
@@ -145,19 +164,25 @@ def _line(account: Account, form: _Form) -> Line:
     return line.line()
 
 
-def _said(account: Account, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for name in names:
+def _said(account: Account, form: _Form) -> Iterator[tuple[str, str]]:
+    for name in form.worded:
         share = account.shares.get(name, 0.0)
         role = _role(name) if share >= 0.1 else "dim"
-        yield f"{name} {right(f'{share * 100:.0f}', 3)} %", role
+        legend = f"{letter_of(name)} " if form.shaded else ""
+        yield f"{legend}{name} {right(f'{share * 100:.0f}', 3)} %", role
 
 
 def _draw_bar(line: LineBuilder, account: Account, form: _Form, width: int) -> None:
     cells = shares([account.shares.get(name, 0.0) for name in form.names], width)
     for name, count in zip(form.names, cells, strict=True):
-        glyph = _SHADES.get(name, SHADES[3]) if form.shaded else BLOCK
+        glyph = letter_of(name) if form.shaded else BLOCK
         line.add(glyph * count, _role(name))
     line.gap(width - sum(cells))
+
+
+def letter_of(name: str) -> str:
+    """Of a phase that the user named: its first."""
+    return LETTERS.get(name) or name[:1].upper()
 
 
 def _role(name: str) -> str:

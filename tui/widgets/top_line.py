@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from ...probes.frame import Frame, GpuFrame, JobFrame
+from ...rules.finding import SEVERITY_ORDER
+from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
 from ..lines import Line, LineBuilder, Span, plain, spans_width
@@ -21,7 +23,7 @@ _Part = tuple[int, Sequence[Span]]
 
 def top_line(view: View, width: int) -> Line:
     """The line, with the findings and the time always at its right end."""
-    ending = _ending(view, seconds=width >= 70)
+    ending = _ending(view, wide=width >= 70)
     room = width - spans_width(ending) - 2
     parts = _parts(view.frame, wide=width >= 120)
     while len(parts) > 1 and _taken(parts, _gap(width)) > room:
@@ -69,11 +71,14 @@ def _job_parts(job: JobFrame, others: int) -> list[_Part]:
     parts: list[_Part] = [(1, [(name, "strong")])]
     world = f" of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else ""
     parts.append((5, [(f"{format.counted(len(job.ranks), 'rank')}{world}", "text")]))
+    overdue = overdue_seconds(job)
+    if overdue is not None:
+        parts.append((2, [(f"no step for {format.duration(overdue)}", "error")]))
     steps = [rank.step for rank in job.ranks if rank.step is not None]
     if steps:
         parts.append((4, [(f"step {format.grouped(max(steps))}", "text")]))
     seconds = [rank.step_seconds for rank in job.ranks if rank.step_seconds is not None]
-    if seconds:
+    if seconds and overdue is None:
         parts.append((2, [(f"{format.number(median(seconds), 5, 2)} s/step", "strong")]))
     return parts
 
@@ -82,16 +87,19 @@ def _taken(parts: Sequence[_Part], gap: int) -> int:
     return sum(spans_width(spans) + gap for _, spans in parts) - gap
 
 
-def _ending(view: View, *, seconds: bool) -> list[Span]:
+def _ending(view: View, *, wide: bool) -> list[Span]:
     """Marks, counts and the time of the frame."""
     spans: list[Span] = [*_marks(view)]
     found = causes(view.judgement.active)
-    for severity in ("error", "warning"):
+    for severity in SEVERITY_ORDER:
         count = sum(cause.first.severity == severity for cause in found)
         mark, role = severity_mark(severity)
-        spans += [("  ", "text"), (f"{mark} {count}", role if count else "dim")]
+        if wide or count or severity != "info":
+            spans += [("  ", "text"), (f"{mark} {count}", role if count else "dim")]
+    if view.once and view.judgement.pending:
+        spans += [("  ", "text"), (f"{len(view.judgement.pending)} suspected", "warm")]
     spans.append(("   ", "text"))
-    spans.append((format.clock(view.frame.time_seconds, seconds=seconds), "text"))
+    spans.append((format.clock(view.frame.time_seconds, seconds=wide), "text"))
     return [*spans, (" ", "text")]
 
 

@@ -1,0 +1,68 @@
+"""The tick stands for a node that was looked at and found well, and for nothing else."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from gputop.probes.simulator import SCENARIOS
+from gputop.rules.finding import Blind, Judgement
+from gputop.tui.lines import text_of
+from gputop.tui.screens.main_picture import draw
+
+from tui_watch import changed, finding, judgement, played, view, with_gpu
+
+TICK = "✓"
+
+
+def clean() -> Judgement:
+    """A judgement in which everything was looked at and nothing found."""
+    return msgspec.structs.replace(judgement(), findings=(), rules=19, blind=())
+
+
+def main(judged: Judgement, width: int = 132, **how: object) -> str:
+    return "\n".join(text_of(line) for line in draw(view(judged, **how), width, 42).lines)
+
+
+def test_a_well_node_has_the_tick() -> None:
+    assert f"{TICK} nothing found" in main(clean())
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_no_tick_while_something_is_suspected(once: bool) -> None:
+    pending = (finding("HW208", "GPU lost", "error", 3, "pending"),)
+    text = main(msgspec.structs.replace(clean(), findings=pending), once=once)
+    assert TICK not in text and "1 suspected" in text
+    assert ("HW208" in text and "run without --once" in text) is once
+    assert ("press" in text) is not once
+
+
+@pytest.mark.parametrize("status", ["stale", "lost"])
+def test_no_tick_while_a_gpu_does_not_answer(status: str) -> None:
+    text = main(with_gpu(clean(), 3, status=status))
+    assert TICK not in text and "GPU 3 does not answer" in text
+
+
+def test_no_tick_without_gpus() -> None:
+    assert TICK not in main(changed(clean(), gpus=()))
+
+
+@pytest.mark.parametrize("width", [60, 80, 132])
+def test_no_tick_while_rules_cannot_look(width: int) -> None:
+    blind = (Blind(id="HW201", name="thermal slowdown", reason="no permission"),)
+    text = main(msgspec.structs.replace(clean(), blind=blind), width)
+    assert TICK not in text and "1 of 19 rules cannot look: no permission" in text
+
+
+def test_findings_do_not_hide_that_rules_cannot_look() -> None:
+    blind = (Blind(id="HW201", name="thermal slowdown", reason="no permission"),)
+    active = (finding("HW208", "GPU lost", "error", 3),)
+    text = main(msgspec.structs.replace(clean(), findings=active, blind=blind))
+    assert "1 of 19 rules cannot look" in text
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_in_no_scenario_but_the_healthy_one_is_all_clear(scenario: str) -> None:
+    first, second, _ = played(scenario)
+    for judged in (first, second):
+        assert (TICK in main(judged)) is (scenario == "healthy")

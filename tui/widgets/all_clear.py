@@ -1,0 +1,64 @@
+"""What is said where nothing was found: all clear only if everything could be looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ...rules.finding import Blind, Judgement
+from ..glyphs import CLEARED, DOT
+from ..lines import Line, LineBuilder, plain
+from ..view import View
+from .evidence import runs_text
+
+
+def nothing_line(view: View, width: int) -> Line:
+    """The tick, or why there is none."""
+    line = LineBuilder(width).gap()
+    doubts = list(_doubts(view))
+    if not doubts:
+        return line.add(f"{CLEARED} nothing found", "good").line()
+    line.add("nothing is certain" if view.judgement.pending else "nothing found", "strong")
+    for doubt in doubts:
+        line.add(f" {DOT} ", "dim").add(doubt, "warm")
+    return line.line()
+
+
+def blind_text(judgement: Judgement) -> str:
+    """``9 of 19 rules cannot look: no permission``; empty where all can."""
+    blind = judgement.blind
+    if not blind:
+        return ""
+    reason = Counter(rule.reason for rule in blind).most_common(1)[0][0]
+    others = "" if _one_reason(blind) else ", and other reasons"
+    return f"{len(blind)} of {judgement.rules} rules cannot look: {plain(reason)}{others}"
+
+
+def suspected_text(view: View) -> str:
+    """How many findings have not lasted yet, and what would make them certain."""
+    count = len(view.judgement.pending)
+    if not count:
+        return ""
+    if view.once:
+        many = "it" if count == 1 else "them"
+        return f"{count} suspected: one look cannot confirm {many}, run without --once"
+    return f"{count} suspected (press 6)"
+
+
+def _one_reason(blind: tuple[Blind, ...]) -> bool:
+    return len({rule.reason for rule in blind}) == 1
+
+
+def _doubts(view: View) -> Iterator[str]:
+    suspected = suspected_text(view)
+    if suspected:
+        yield suspected
+    silent = [gpu.index for gpu in view.frame.gpus if gpu.status != "ok"]
+    if silent:
+        verb = "does" if len(silent) == 1 else "do"
+        yield f"GPU {runs_text(silent)} {verb} not answer"
+    if not view.frame.gpus:
+        yield "no GPU was looked at"
+    blind = blind_text(view.judgement)
+    if blind:
+        yield blind
