@@ -23,6 +23,8 @@ PCIE_LANE_BYTES_PER_SECOND = {
 }
 """One lane, one direction, line encoding taken off (PCI-SIG: 8b/10b, 128b/130b, 242B/256B flits)."""
 
+_TIMES_IMPOSSIBLE = 2.0
+
 _RATES = {
     "pcie_rx_bytes_per_second": "pcie_rx_bytes",
     "pcie_tx_bytes_per_second": "pcie_tx_bytes",
@@ -85,7 +87,8 @@ def _derive_gpu(
     if previous is not None and previous.uuid != reading.uuid:
         previous = None  # another card under the same number
     missing = dict(reading.missing)
-    derived = {**_rates(reading, previous, missing), **_limits(reading, missing)}
+    limits = _limits(reading, missing)
+    derived = {**_possible(reading, _rates(reading, previous, missing), limits, missing), **limits}
     age = max(0.0, sample.monotonic_seconds - reading.monotonic_seconds)
     status, reason = _status(reading, age, sample)
     if status == "lost":
@@ -113,6 +116,26 @@ def _rates(reading: GpuReading, previous: GpuFrame | None, missing: Missing) -> 
     }
     rates = counter_rates(reading, previous, counters, missing)
     return _on_driver_clock(rates, reading, previous)
+
+
+def _possible(
+    reading: GpuReading, rates: dict[str, Any], limits: dict[str, Any], missing: Missing
+) -> dict[str, Any]:
+    """Without rates that no link can have: a counter that jumped, or a slip of the driver."""
+    lane = PCIE_LANE_BYTES_PER_SECOND.get(reading.pcie_generation_max or 0)
+    # As it may be trained, for a link trains up faster than its state is read.
+    most = {
+        "pcie": lane * reading.pcie_width_max if lane and reading.pcie_width_max else None,
+        "nvlink": limits["nvlink_limit_bytes_per_second"],
+    }
+    kept = dict(rates)
+    for kind, limit in most.items():
+        for name in (f"{kind}_rx_bytes_per_second", f"{kind}_tx_bytes_per_second"):
+            value = rates.get(name, getattr(reading, name))
+            if value is not None and limit and value > _TIMES_IMPOSSIBLE * limit:
+                kept[name] = None
+                missing[name] = f"{value / 1e9:.0f} GB/s is more than the link can carry"
+    return kept
 
 
 def _on_driver_clock(

@@ -20,9 +20,9 @@ from .nvml_fields import (
 from .nvml_values import (
     celsius,
     count,
+    hertz,
     part_of,
     ratio,
-    scaled,
     thousandths,
     total,
     up_to,
@@ -43,7 +43,6 @@ _FIELDS: tuple[Field, ...] = (
 _CLOCK_SM, _CLOCK_MEMORY = 1, 2
 _SENSOR_GPU = 0
 _LOWEST_PERFORMANCE_STATE = 15
-_HERTZ_PER_MHZ = 1e6
 
 
 def read_fast(
@@ -104,7 +103,6 @@ def _temperatures(calls: Calls, fields: Fields, values: Values) -> None:
 
 
 def _clocks(calls: Calls, fields: Fields) -> None:
-    hertz = scaled(_HERTZ_PER_MHZ)
     fields.put("sm_clock_hertz", calls.ask("nvmlDeviceGetClockInfo", _CLOCK_SM).then(hertz))
     memory = calls.ask("nvmlDeviceGetClockInfo", _CLOCK_MEMORY)
     fields.put("memory_clock_hertz", memory.then(hertz))

@@ -14,7 +14,7 @@ from .nvml_fields import (
     Values,
     read_fields,
 )
-from .nvml_values import celsius, flag, named, part_of, scaled, text, total, up_to, watts, word
+from .nvml_values import celsius, flag, hertz, named, part_of, text, total, up_to, watts, word
 from .nvml_words import ARCHITECTURES, COMPUTE_MODES
 
 _SHUTDOWN, _SLOWDOWN, _MEMORY_MAX = 0, 1, 2
@@ -100,7 +100,6 @@ def read_limits(calls: Calls, fields: Fields) -> None:
     fields.put("power_limit_watts", now.then(watts(None)))
     fields.put("power_limit_default_watts", default.then(watts(None)))
     _thresholds(calls, fields, values)
-    hertz = scaled(1e6)
     for field, function, domain in (
         ("sm_clock_max_hertz", "nvmlDeviceGetMaxClockInfo", _CLOCK_SM),
         ("memory_clock_max_hertz", "nvmlDeviceGetMaxClockInfo", _CLOCK_MEMORY),

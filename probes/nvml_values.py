@@ -21,6 +21,8 @@ _BLANK_64 = 0x7FFFFFFFFFFFFFF0
 _WATTS_OVER_LIMIT = 3.0
 _WATTS_IMPOSSIBLE = 10_000.0
 _CELSIUS_IMPOSSIBLE = 200
+_MEGAHERTZ_IMPOSSIBLE = 20_000
+"""Memory clocks are told as transfers by some chips, which is up to 14 000 by now."""
 _PERCENT_ROUNDING = 101.0
 
 
@@ -97,6 +99,17 @@ def celsius(value: int) -> Answer[float]:
         return Answer(float(number))
 
     return _number(value, _BLANK_32).then(rule)
+
+
+def hertz(megahertz: int) -> Answer[float]:
+    """MHz → Hz of a clock that a chip can have."""
+
+    def rule(number: float) -> Answer[float]:
+        if number > _MEGAHERTZ_IMPOSSIBLE:
+            return Answer(None, f"driver reported {number} MHz")
+        return Answer(number * 1e6)
+
+    return _number(megahertz, _BLANK_32).then(rule)
 
 
 def watts(limit: float | None) -> Callable[[int], Answer[float]]:

@@ -95,6 +95,30 @@ def test_a_rate_that_the_driver_gives_is_kept() -> None:
     assert frame.gpus[0].pcie_rx_bytes_per_second == 7.0
 
 
+@pytest.mark.parametrize("driver_gives", [False, True])
+def test_a_rate_that_no_link_can_have_is_none(driver_gives: bool) -> None:
+    link = {"pcie_generation": 1, "pcie_width": 16, "pcie_generation_max": 5, "pcie_width_max": 16}
+    if driver_gives:
+        first, second = {}, {"pcie_rx_bytes_per_second": 1e15, "pcie_tx_bytes_per_second": 60e9}
+    else:
+        first = {"pcie_rx_bytes": 0, "pcie_tx_bytes": 0}
+        second = {"pcie_rx_bytes": 10**15, "pcie_tx_bytes": 60 * 10**9}
+    frame = fold(
+        sample(1.0, gpus=(gpu(1.0, **link, **first),)),
+        sample(2.0, gpus=(gpu(2.0, **link, **second),)),
+    )
+    row = frame.gpus[0]
+    assert row.pcie_rx_bytes_per_second is None
+    assert "more than the link can carry" in row.missing["pcie_rx_bytes_per_second"]
+    assert row.pcie_tx_bytes_per_second == 60e9  # the state of the link is read late
+
+
+def test_a_lost_gpus_age_is_that_of_its_last_values() -> None:
+    lost = [sample(float(at), gpus=(gpu(float(at), lost=True),)) for at in (2, 3, 10)]
+    assert fold(sample(1.0, gpus=(gpu(1.0, power_watts=1.0),)), *lost).gpus[0].age_seconds == 9.0
+    assert fold(lost[0]).gpus[0].age_seconds == 0.0
+
+
 def test_nvlink_rates_use_the_drivers_own_clock() -> None:
     frame = fold(
         sample(10, gpus=(gpu(10, nvlink_rx_bytes=0, nvlink_monotonic_seconds=500.0),)),

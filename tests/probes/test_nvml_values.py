@@ -32,6 +32,7 @@ RULES: list[tuple[Callable[[Any], Answer[Any]], float, float]] = [
     (rules.multiple(1024), 0, 2**73),
     (rules.thousandths, 0, 2**63),
     (rules.celsius, 0, 200),
+    (rules.hertz, 0, 2e10),
     (rules.watts(700.0), 0, 2100),
     (rules.watts(None), 0, 10_000),
     (rules.flag, 0, 1),

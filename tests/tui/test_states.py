@@ -259,3 +259,12 @@ async def test_what_is_an_average_says_so(scenario: str) -> None:
         for each in averaged:
             assert any(evidence.mean_seconds for evidence in each.evidence)
         assert re.search(r"\d+ %.*, mean of (30|10) s", text(app))
+
+
+async def test_a_finding_that_is_going_says_that_it_is_not_seen_any_more() -> None:
+    judged = judgement()
+    gone = msgspec.structs.replace(finding("HW208", "GPU lost", "error", 2), seen_seconds=52.0)
+    app, _ = app_of(type(judged)(frame=judged.frame, findings=(gone,)))
+    async with running(app):
+        assert "not seen for 8.0 s" in text(app)
+        assert text(app).count("GPU lost") == 1, "and its row does not say it"

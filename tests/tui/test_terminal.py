@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 
 import pytest
 
+from nvml.simulated import SimulatedNvml
 from terminal import Pty, Tmux, wait_until
 
 GPUTOP = [sys.executable, "-P", "-m", "gputop"]
@@ -75,6 +78,77 @@ def test_growing_and_shrinking() -> None:
         terminal.wait_for("60x8")
         terminal.resize(60, 16)
         terminal.wait_for("GPU is lost")
+        terminal.type("q")
+        terminal.wait_for("exit code 0")
+
+
+def on_gpu(node: SimulatedNvml, *more: str) -> Tmux:
+    """The program watching a simulated driver."""
+    env = {**node.env(), **ENV}
+    return Tmux([*GPUTOP, "--interval", "0.2", *more], columns=132, lines=43, env=env)
+
+
+def test_a_real_process_is_signalled_after_asking() -> None:
+    with (
+        SimulatedNvml("h100x8") as node,
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as victim,
+        closing(on_gpu(node)) as terminal,
+    ):
+        node.process(2, 1, victim.pid, memory="8GiB", type="compute")
+        pid = str(victim.pid)
+        terminal.wait_for(pid)
+        terminal.type("4")
+        terminal.wait_for("Processes")
+        terminal.type("/")
+        terminal.wait_for("Enter keeps")
+        terminal.type("sleep", "Enter")
+        terminal.wait_for("matching 'sleep'")
+        terminal.type("x")
+        terminal.wait_for("select a process first")
+        terminal.type("j")
+        terminal.wait_for(f"── pid {pid}")
+        terminal.type("k", "x")
+        terminal.wait_for(f"signal pid {pid}")
+        terminal.type("n")
+        terminal.wait_for("nothing was sent")
+        assert victim.poll() is None
+        terminal.type("x")
+        terminal.wait_for(f"signal pid {pid}")
+        terminal.type("t")
+        assert victim.wait(10) == -signal.SIGTERM
+        terminal.wait_for("TERM was sent to pid")
+        terminal.type("q")
+        terminal.wait_for("exit code 0")
+
+
+def test_a_gpu_that_is_lost_and_found_while_watching() -> None:
+    with SimulatedNvml("h100x8") as node, closing(on_gpu(node)) as terminal:
+        terminal.wait_for("✓ nothing found")
+        node.lose(5)
+        terminal.wait_for("5 ✖ GPU is lost")
+        screen = terminal.wait_for("HW208")
+        assert "✓" not in screen
+        node.find(5)
+        wait_until(lambda: "GPU is lost" not in terminal.screen(), 15, "it is back")
+        terminal.type("q")
+        terminal.wait_for("exit code 0")
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"gpu.count": 16},
+        {"gpu.*.utilization.gpu": 200, "gpu.*.memory.used": "200GiB"},
+        {"gpu.*.temperature.gpu": 100000, "gpu.*.power": 4000000, "gpu.*.clock.sm": 999999},
+    ],
+    ids=["sixteen", "too much", "absurd"],
+)
+def test_absurd_nodes_are_drawn(state: dict[str, int | str]) -> None:
+    with SimulatedNvml("h100x8", dict(state)) as node, closing(on_gpu(node)) as terminal:
+        terminal.wait_for("── Findings")
+        for keys in ("j", "Enter", "Escape", "4", "6", "?"):
+            terminal.type(keys)
+        terminal.wait_for("Marks")
         terminal.type("q")
         terminal.wait_for("exit code 0")
 

@@ -19,7 +19,7 @@ from ..widgets.finding_lines import causes
 from ..widgets.finding_page import finding_page
 from ..widgets.marks import severity_mark
 from ..widgets.top_line import top_line
-from .picture_screen import PictureScreen
+from .picture_screen import BACK, PictureScreen
 
 _BESIDE_FROM = 110
 
@@ -28,6 +28,7 @@ class FindingScreen(PictureScreen):
     """All findings as a tree, and the selected one in full."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        BACK,
         Binding("y", "copy", "copy as Markdown"),
         Binding("right,l", "scroll(1)", "scroll the text down", show=False),
         Binding("left,h", "scroll(-1)", "scroll the text up", show=False),

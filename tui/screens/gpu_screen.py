@@ -13,7 +13,7 @@ from ..widgets.bands import band_lines
 from ..widgets.curves import curve_lines, span_text
 from ..widgets.facts import fact_lines, title_spans
 from ..widgets.top_line import top_line
-from .picture_screen import SCROLLING, PictureScreen
+from .picture_screen import BACK, SCROLLING, PictureScreen
 
 _BESIDE_FROM = 132
 _FACTS_WIDTH = 64
@@ -23,6 +23,7 @@ class GpuScreen(PictureScreen):
     """Histories, identity, limits, health and processes of one GPU."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        BACK,
         Binding("h,left", "other(-1)", "previous GPU"),
         Binding("l,right", "other(1)", "next GPU"),
         *SCROLLING,

@@ -13,7 +13,7 @@ from ..lines import Line, LineBuilder, blank, heading, left
 from ..view import Block, View
 from ..widgets.ledger import LETTERS
 from ..widgets.top_line import top_line
-from .picture_screen import SCROLLING, PictureScreen
+from .picture_screen import BACK, SCROLLING, PictureScreen
 
 _MARKS: tuple[tuple[str, str, str], ...] = (
     (ERROR, "error", "error: the job is hurt or will be"),
@@ -44,7 +44,7 @@ class HelpScreen(PictureScreen):
         about: the screen whose keys are told.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*SCROLLING]
+    BINDINGS: ClassVar[list[BindingType]] = [BACK, *SCROLLING]
     WITHOUT = frozenset({"signal", "sort", "filter", "help"})
 
     def __init__(self, about: Screen[Any]) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ..app import GputopApp
 
 
+BACK = Binding("escape", "leave", "back")
+"""For screens that lie over the main one."""
 SCROLLING: tuple[BindingType, ...] = (
     Binding("up,k", "move(-1)", "scroll", show=False),
     Binding("down,j", "move(1)", "scroll", show=False),

@@ -17,7 +17,7 @@ from ..widgets.host_line import host_line
 from ..widgets.process_table import ProcessRow, command_of, matching, row_block, table_header
 from ..widgets.process_tree import Entry, tree
 from ..widgets.top_line import top_line
-from .picture_screen import PictureScreen
+from .picture_screen import BACK, PictureScreen
 
 _MIN_ROWS = 3
 
@@ -25,7 +25,10 @@ _MIN_ROWS = 3
 class ProcessScreen(PictureScreen):
     """All processes as a tree, or sorted; below, everything about the selected one."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "signal", "signal the selected process")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        BACK,
+        Binding("x", "signal", "signal the selected process"),
+    ]
     WITHOUT = frozenset()
 
     def __init__(self, selected: Target | None = None) -> None:

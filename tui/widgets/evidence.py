@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ...probes.frame import Frame
 from ...rules.finding import Evidence, Finding, Subject
 from .. import format
 from ..lines import plain
@@ -99,6 +100,12 @@ def subject_text(subject: Subject) -> str:
 def age_seconds(finding: Finding, now_seconds: float) -> float:
     """For how long it has held."""
     return max(0.0, now_seconds - finding.since_seconds)
+
+
+def unseen_seconds(finding: Finding, frame: Frame) -> float:
+    """For how long it has not been seen to hold, though it still counts; 0 while it is."""
+    unseen = frame.time_seconds - finding.since_seconds - finding.seen_seconds
+    return unseen if unseen > 0.5 * frame.interval_seconds else 0.0
 
 
 def subjects_text(findings: Sequence[Finding]) -> str:

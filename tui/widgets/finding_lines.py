@@ -11,7 +11,7 @@ from ..glyphs import DOT, FOLD, MORE_BELOW, SELECTED
 from ..lines import Line, LineBuilder, left, width_of
 from ..view import Block, View, finding_target
 from .all_clear import nothing_line
-from .evidence import age_seconds, evidence_text, same_kind_text, subjects_text
+from .evidence import age_seconds, evidence_text, same_kind_text, subjects_text, unseen_seconds
 from .marks import severity_mark
 
 _WIDE = 100
@@ -105,6 +105,9 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
         shown = format.duration(age) if wide else format.short_duration(age)
         line.add(left(shown, 6 if wide else 3))
     line.gap(2 if wide else 1)
+    unseen = unseen_seconds(finding, view.frame)
+    if unseen:
+        line.add(f"not seen for {format.duration(unseen)} {DOT} ", "dim")
     for at, evidence in enumerate(finding.evidence):
         if line.room < 4:
             break

@@ -16,6 +16,7 @@ from ..lines import Line, LineBuilder, Span, left, plain
 from ..missing import why_no_gpus
 from ..view import Block, View, gpu_target, window
 from . import gpu_cells as cells
+from .evidence import unseen_seconds
 from .facts import xid_text, xids_of
 from .gpu_cells import GpuRow
 from .marks import severity_mark
@@ -197,7 +198,7 @@ def _worst_findings(view: View) -> dict[int, Finding]:
     worst: dict[int, Finding] = {}
     for finding in view.judgement.active:
         index = finding.subject.gpu
-        if index is None:
+        if index is None or unseen_seconds(finding, view.frame):
             continue
         known = worst.get(index)
         if known is None or _worse(finding, known):
