@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -20,7 +22,7 @@ def clean() -> Judgement:
     return msgspec.structs.replace(judgement(), findings=(), rules=19, blind=())
 
 
-def main(judged: Judgement, width: int = 132, **how: object) -> str:
+def main(judged: Judgement, width: int = 132, **how: Any) -> str:
     return "\n".join(text_of(line) for line in draw(view(judged, **how), width, 42).lines)
 
 
@@ -41,6 +43,12 @@ def test_no_tick_while_something_is_suspected(once: bool) -> None:
 def test_no_tick_while_a_gpu_does_not_answer(status: str) -> None:
     text = main(with_gpu(clean(), 3, status=status))
     assert TICK not in text and "GPU 3 does not answer" in text
+
+
+@pytest.mark.parametrize("how", [{"silent_seconds": 9.0}, {"ended": ""}])
+def test_no_tick_where_nothing_comes_any_more(how: dict[str, Any]) -> None:
+    text = main(clean(), **how)
+    assert TICK not in text and "nothing was looked at since 14:07:31" in text
 
 
 def test_no_tick_without_gpus() -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...rules.finding import Blind, Judgement
+from .. import format
 from ..glyphs import CLEARED, DOT
 from ..lines import Line, LineBuilder, plain
 from ..view import View
@@ -50,6 +51,8 @@ def _one_reason(blind: tuple[Blind, ...]) -> bool:
 
 
 def _doubts(view: View) -> Iterator[str]:
+    if view.silent_seconds or view.ended is not None:
+        yield f"nothing was looked at since {format.clock(view.frame.time_seconds)}"
     suspected = suspected_text(view)
     if suspected:
         yield suspected
