@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from . import device_faults, input_faults, memory_faults, speed_faults
+from . import device_faults, input_faults, memory_faults, process_faults, speed_faults
 from .scenario import Scenario, UnknownScenario
 
 _ALL = (
@@ -24,6 +24,7 @@ _ALL = (
     memory_faults.OTHER_TENANT,
     device_faults.ECC,
     device_faults.PCIE_DEGRADED,
+    process_faults.RANK_DIED,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

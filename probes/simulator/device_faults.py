@@ -64,14 +64,14 @@ _HANGS = {
 
 GPU_LOST = Scenario(
     name="gpu-lost",
-    summary="GPU 3 falls off the bus; its rank hangs in the driver and the others spin for ever.",
+    summary="GPU 3 falls off the bus; its rank hangs in backward and the others spin for ever.",
     finds=("HW208", "HW206"),
     onset_seconds=-60.0,
     stages=(
         only(
             -60.0,
             3,
-            Pace(forward=FOR_EVER, work={**TRAINING, "forward": _DEAD}),
+            Pace(backward=FOR_EVER, work={**TRAINING, "backward": _DEAD}),
             Pace(work=_HANGS),
         ),
     ),

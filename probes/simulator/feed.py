@@ -34,11 +34,11 @@ class DemoFeed:
 
     def messages(self) -> Iterator[Sample | Reply]:
         for number in range(self.past_samples, 0, -1):
-            yield self._node.sample_at(-number * self.PAST_STEP_SECONDS)
+            yield self._node.sample_at(-number * self.PAST_STEP_SECONDS, self.PAST_STEP_SECONDS)
         began = time.monotonic()
         due = began
         while not self._closed:
-            yield self._node.sample_at(due - began)
+            yield self._node.sample_at(due - began, self._interval)
             due = max(due + self._interval, time.monotonic())
             if self._hurried.wait(due - time.monotonic()):
                 self._hurried.clear()

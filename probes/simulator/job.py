@@ -6,17 +6,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..probe_reading import ProbeReading
 from ..sample import ProcessReading
 from .activity import Activity
 from .gpus import GIB
 from .rhythm import RANKS
-from .timeline import MICROSECONDS, PHASES, UNIT, Integrals, Spell
+from .timeline import MICROSECONDS, UNIT, Integrals, Spell
 
 WORKERS = 4
 USER = "mara"
 LAUNCHER_PID = 51802
-SAMPLES_PER_STEP = 32
 CONTAINER_ID = "8f3c1d9a5be24706b1f0c6a9e2d47b35a1f6e8c09d7b4a52e3c8f1069ab7d4e2"
 
 _PYTHON = "/opt/venv/bin/python"
@@ -141,32 +139,6 @@ class Job:
                 )
             )
         return readings
-
-    def probe(
-        self,
-        rank: int,
-        spell: Spell,
-        step: tuple[int, float],
-        monotonic_seconds: float,
-        zero: float,
-    ) -> ProbeReading:
-        """What the probe in the rank tells. ``zero`` is the monotonic time of moment 0."""
-        number, seconds = step
-        return ProbeReading(
-            monotonic_seconds=monotonic_seconds,
-            pid=rank_pid(rank),
-            start_time_seconds=self.start_time(rank),
-            phase=spell.phase,
-            phase_monotonic_seconds=zero + spell.began / MICROSECONDS,
-            step=number,
-            step_seconds=seconds,
-            samples=float(number * SAMPLES_PER_STEP),
-            phase_seconds={
-                phase: spent / MICROSECONDS
-                for phase, spent in zip(PHASES, spell.phase_integrals, strict=True)
-                if spent
-            },
-        )
 
     def _rank(self, rank: int) -> ProcessReading:
         own: dict[str, Any] = self._common(rank_pid(rank), LAUNCHER_PID, -5.0 + 0.03 * rank) | {

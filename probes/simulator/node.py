@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
+from ..probe_reading import ProbeReading
 from ..sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
 from . import catalogue
 from .activity import CHANNELS, Activity
 from .gpus import Gpu, driver
 from .host import read_cgroup, read_host
 from .job import CONTAINER_ID, WORKERS, Job, Placement, cgroup_path, rank_pid
+from .probe import Probes
 from .rhythm import RANKS, Rhythm
 from .scenario import Scenario, Scene
 from .timeline import MICROSECONDS, UNIT, Integrals, Spell, Timeline, mean_rates
@@ -64,6 +66,8 @@ class SimulatedNode:
         self._cgroup = cgroup_path(container_id)
         self._rhythm = Rhythm(-JOB_SECONDS, self.scenario.stages, seed)
         self._job = Job(Placement(UP_SECONDS - JOB_SECONDS - 60.0, self._cgroup, container_id))
+        start_times = [self._job.start_time(rank) for rank in range(RANKS)]
+        self._probes = Probes(self._rhythm, UP_SECONDS, start_times)
         self._gpus = [
             Gpu(index, rank_pid(index), timeline)
             for index, timeline in enumerate(self._rhythm.ranks)
@@ -86,14 +90,14 @@ class SimulatedNode:
             for now, timeline in zip(reached, self._rhythm.ranks, strict=True)
         ]
         spells = [timeline.spell(moment) for timeline in self._rhythm.ranks]
-        step = self._rhythm.step(moment)
+        interval = interval_seconds or self._interval
         sample = Sample(
             time_seconds=self._start_time + elapsed_seconds,
             monotonic_seconds=monotonic,
             # Whoever asks for one moment cannot know how many were asked for before.
             sequence=round((JOB_SECONDS + elapsed_seconds) * 1000),
             node=NODE,
-            interval_seconds=interval_seconds or self._interval,
+            interval_seconds=interval,
             boot_id=BOOT_ID,
             driver=driver(monotonic),
             gpus=tuple(
@@ -107,7 +111,7 @@ class SimulatedNode:
             host=read_host(_up(moment), *_used(reached), self._loads(moment, reached), monotonic),
             probes=tuple(
                 [
-                    self._job.probe(rank, spell, step, monotonic, UP_SECONDS)
+                    self._probes.read(rank, moment, spell, interval)
                     for rank, spell in enumerate(spells)
                 ]
             ),
@@ -122,6 +126,7 @@ class SimulatedNode:
             UP_SECONDS,
             self._start_time,
             self._gpu_at,
+            self._probe_at,
         )
         for overlay in self.scenario.overlays:
             sample = overlay(sample, scene)
@@ -133,6 +138,11 @@ class SimulatedNode:
         now = timeline.integrals(moment)
         mean = mean_rates(now, timeline.integrals(moment - _SECOND), _SECOND)
         return self._gpus[index].read(moment, now, mean, UP_SECONDS + elapsed_seconds)
+
+    def _probe_at(self, rank: int, elapsed_seconds: float) -> ProbeReading:
+        moment = round(elapsed_seconds * MICROSECONDS)
+        spell = self._rhythm.ranks[rank].spell(moment)
+        return self._probes.read(rank, moment, spell, self._interval)
 
     def _loads(self, moment: int, reached: list[Integrals]) -> tuple[float, float, float]:
         """Cores busy over the last 1, 5 and 15 minutes; all ranks are alike over the longer ones."""

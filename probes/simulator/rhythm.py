@@ -22,6 +22,9 @@ _STEPS = 16
 _PHASE_JITTER = 0.012
 _STEP_JITTER = 0.006
 
+_Step = tuple[tuple[Stretch, ...], ...]
+"""What each rank does in one step."""
+
 
 class Pace(NamedTuple):
     """How long a rank takes for each phase, in seconds, if it need not wait, and what happens."""
@@ -56,6 +59,18 @@ def only(at_seconds: float, rank: int, pace: Pace, others: Pace | None = None) -
     return Stage(at_seconds, tuple(pace if each == rank else usual for each in range(RANKS)))
 
 
+class StepPlan(NamedTuple):
+    """One step of the job, as it was planned."""
+
+    number: int
+    """From 0 on, over all stages."""
+    start: int
+    """Microseconds, as the next one."""
+    end: int
+    ranks: tuple[tuple[Stretch, ...], ...]
+    """What each rank does in it, one stretch after another."""
+
+
 class Rhythm:
     """The steps of the job.
 
@@ -81,38 +96,38 @@ class Rhythm:
                 return steps.step(moment, self._loops[number - 1].duration_before(steps.start))
         return self._loops[0].step(moment, 0.0)
 
+    def plan(self, number: int) -> StepPlan:
+        """The step of that number, whether it is over or not."""
+        steps = next(
+            (steps for steps in reversed(self._loops) if steps.first <= number), self._loops[0]
+        )
+        return steps.plan(number)
+
     def _begin(self, start: int, stage: Stage) -> None:
-        durations, plans = self._plan(stage)
-        self._loops.append(_Steps(start, durations, 0))
-        self.ranks = [Timeline(start, plan) for plan in plans]
+        steps = self._steps(stage)
+        self._loops.append(_Steps(start, steps, 0))
+        self.ranks = [Timeline(start, plan) for plan in _rank_by_rank(steps)]
 
     def _change(self, stage: Stage) -> float:
         last = self._loops[-1]
         start = last.next_start(round(stage.at_seconds * MICROSECONDS))
-        durations, plans = self._plan(stage)
-        self._loops.append(_Steps(start, durations, last.step(start, 0.0)[0]))
-        for rank, plan in zip(self.ranks, plans, strict=True):
+        steps = self._steps(stage)
+        self._loops.append(_Steps(start, steps, last.step(start, 0.0)[0]))
+        for rank, plan in zip(self.ranks, _rank_by_rank(steps), strict=True):
             rank.change(start, plan)
         return start / MICROSECONDS
 
-    def _plan(self, stage: Stage) -> tuple[list[int], list[list[Stretch]]]:
-        durations: list[int] = []
-        plans: list[list[Stretch]] = [[] for _ in stage.paces]
-        for _ in range(_STEPS):
-            step = self._step(stage.paces)
-            durations.append(sum(stretch.duration for stretch in step[0]))
-            for plan, stretches in zip(plans, step, strict=True):
-                plan.extend(stretches)
-        return durations, plans
+    def _steps(self, stage: Stage) -> list[_Step]:
+        return [self._step(stage.paces) for _ in range(_STEPS)]
 
-    def _step(self, paces: Sequence[Pace]) -> list[list[Stretch]]:
+    def _step(self, paces: Sequence[Pace]) -> _Step:
         common = self._random.gauss(1.0, _STEP_JITTER)
         own = [self._phases(pace, common) for pace in paces]
         longest = max(sum(phases.values()) for phases in own)
-        return [
+        return tuple(
             _in_order(phases, longest - sum(phases.values()), pace.work)
             for phases, pace in zip(own, paces, strict=True)
-        ]
+        )
 
     def _phases(self, pace: Pace, common: float) -> dict[str, int]:
         """Microseconds of each phase this time."""
@@ -132,29 +147,39 @@ class Rhythm:
         }
 
 
-def _in_order(phases: dict[str, int], wait: int, work: Work) -> list[Stretch]:
+def _rank_by_rank(steps: Sequence[_Step]) -> list[list[Stretch]]:
+    return [[stretch for step in steps for stretch in step[rank]] for rank in range(len(steps[0]))]
+
+
+def _in_order(phases: dict[str, int], wait: int, work: Work) -> tuple[Stretch, ...]:
     stretches: list[Stretch] = []
     for phase, duration in phases.items():
         if phase == "comm" and wait > 0:
             stretches.append(Stretch(wait, phase, work[SPINNING]))
         stretches.append(Stretch(duration, phase, work[phase]))
-    return stretches
+    return tuple(stretches)
 
 
 class _Steps:
-    """The numbers of the steps of one stage."""
+    """The steps of one stage, with their numbers."""
 
-    def __init__(self, start: int, durations: Sequence[int], first: int) -> None:
+    def __init__(self, start: int, steps: Sequence[_Step], first: int) -> None:
         self.start = start
-        self._durations = durations
-        self._period = sum(durations)
-        self._first = first
+        self.first = first
+        self._steps = steps
+        self._durations = [sum(stretch.duration for stretch in step[0]) for step in steps]
+        self._period = sum(self._durations)
 
     def step(self, moment: int, before: float) -> tuple[int, float]:
         turns, place, _ = self._place(moment)
         number = turns * len(self._durations) + place
         last = self._durations[place - 1] / MICROSECONDS if number > 0 else before
-        return self._first + number, last
+        return self.first + number, last
+
+    def plan(self, number: int) -> StepPlan:
+        turns, place = divmod(max(0, number - self.first), len(self._steps))
+        start = self.start + turns * self._period + sum(self._durations[:place])
+        return StepPlan(number, start, start + self._durations[place], self._steps[place])
 
     def next_start(self, moment: int) -> int:
         """When the next step begins."""

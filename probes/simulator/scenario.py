@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from ..probe_reading import ProbeReading
 from ..sample import GpuReading, Sample
 from .rhythm import Stage
 
@@ -23,6 +24,8 @@ class Scene(msgspec.Struct, frozen=True):
     """Unix time at elapsed 0."""
     gpu_at: Callable[[int, float], GpuReading]
     """Index and elapsed seconds → what the healthy source would have read then."""
+    probe_at: Callable[[int, float], ProbeReading]
+    """Rank and elapsed seconds → what its probe would have told then."""
 
     @property
     def since(self) -> float:

@@ -97,7 +97,7 @@ def test_gpu_lost() -> None:
         assert mean(story, index, "power_watts") == pytest.approx(140, abs=2)
         assert story[-1].probes[index].phase == "comm"
     (stuck,) = [p for p in story[-1].processes if p.pid == story[-1].probes[3].pid]
-    assert stuck.state == "D" and story[-1].probes[3].phase == "forward"
+    assert stuck.state == "D" and story[-1].probes[3].phase == "backward"
 
 
 def test_driver_wedged() -> None:

@@ -1,0 +1,62 @@
+"""Scenarios in which a process of the job goes."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..sample import GpuReading, Sample
+from .activity import SPINNING, TRAINING, Activity
+from .gpus import MIB
+from .job import rank_pid, worker_pids
+from .overlays import Fields, on_gpus
+from .rhythm import FOR_EVER, Pace, only
+from .scenario import Scenario, Scene
+
+_RANK = 5
+_LIVED_SECONDS = 2.0
+"""After the onset, which is the start of its last step: it dies in ``backward``."""
+_IDLE = Activity(
+    power=71.0, sm_clock=345e6, pcie_rx=0.0, pcie_tx=0.0, rank_cpu=0.0, worker_cpu=0.0, read=0.0
+)
+_WAITS = {
+    **TRAINING,
+    SPINNING: TRAINING[SPINNING]._replace(worker_cpu=0.01, read=0.0),
+}
+
+
+def _without_rank(sample: Sample, scene: Scene) -> Sample:
+    """Its processes are gone; its page says what it did last."""
+    if scene.since < _LIVED_SECONDS:
+        return sample
+    died = scene.onset_seconds + _LIVED_SECONDS
+    left = msgspec.structs.replace(
+        scene.probe_at(_RANK, died),
+        ended_monotonic_seconds=scene.zero_monotonic_seconds + died,
+    )
+    gone = {rank_pid(_RANK), *worker_pids(_RANK)}
+    return msgspec.structs.replace(
+        sample,
+        processes=tuple([each for each in sample.processes if each.pid not in gone]),
+        probes=tuple([left if probe.pid in gone else probe for probe in sample.probes]),
+    )
+
+
+def _freed(gpu: GpuReading, scene: Scene) -> Fields:
+    return {"memory_used_bytes": 3 * MIB, "bar1_used_bytes": 2 * MIB, "processes": ()}
+
+
+RANK_DIED = Scenario(
+    name="rank-died",
+    summary="Rank 5 is killed in backward; its launcher does not notice and the others wait for ever.",
+    finds=("HW211",),
+    onset_seconds=-60.0,
+    stages=(
+        only(
+            -60.0,
+            _RANK,
+            Pace(backward=FOR_EVER, work={**TRAINING, "backward": _IDLE}),
+            Pace(work=_WAITS),
+        ),
+    ),
+    overlays=(_without_rank, on_gpus(_freed, _RANK, lead_seconds=-_LIVED_SECONDS)),
+)
