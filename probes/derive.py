@@ -13,6 +13,7 @@ from .derive_process import derive_processes
 from .frame import Frame, ProbeFrame, SourceFrame
 from .frozen import extend
 from .jobs import Grouping, group_jobs
+from .rank_past import RankPast, remember
 from .sample import Sample
 
 
@@ -27,7 +28,8 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     if previous is not None and previous.boot_id != current.boot_id:
         previous = None  # the node was started anew: nothing of before can be compared
     grouping = _group(current)
-    jobs = derive_jobs(previous, current, grouping.jobs)
+    pasts = _pasts(previous, current)
+    jobs = derive_jobs(previous, current, grouping.jobs, pasts)
     gpus = derive_gpus(previous, current, jobs)
     driver = current.driver
     return Frame(
@@ -51,11 +53,22 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
             for probe in current.probes
         ),
         xids=current.xids,
+        pasts=tuple(pasts.values()),
         sources=tuple(
             extend(SourceFrame, status, age_seconds=_age(status.monotonic_seconds, current))
             for status in current.sources
         ),
     )
+
+
+def _pasts(previous: Frame | None, current: Sample) -> dict[tuple[int, float], RankPast]:
+    """What is remembered of each process with a probe, this sample included."""
+    return {
+        (probe.pid, probe.start_time_seconds): remember(
+            previous.past(probe.pid, probe.start_time_seconds) if previous else None, probe
+        )
+        for probe in current.probes
+    }
 
 
 _groupings: dict[str, tuple[object, Grouping]] = {}
@@ -85,11 +98,23 @@ def _group(sample: Sample) -> Grouping:
             for gpu in sample.gpus
             for on in gpu.processes or ()
         ],
+        [
+            (
+                probe.pid,
+                probe.start_time_seconds,
+                probe.rank,
+                probe.local_rank,
+                probe.world_size,
+                probe.device_uuid,
+                probe.step is None,
+            )
+            for probe in sample.probes
+        ],
     )
     last = _groupings.get(sample.node)
     if last is not None and last[0] == made_of:
         return last[1]
-    grouping = group_jobs(sample.processes, sample.gpus)
+    grouping = group_jobs(sample.processes, sample.gpus, sample.probes)
     _groupings[sample.node] = (made_of, grouping)
     return grouping
 

@@ -49,7 +49,7 @@ def derive_gpus(
         # Where two jobs are on a GPU, it is the larger one's: the other is its guest.
         for job in sorted(jobs, key=lambda job: len(job.ranks))
         for rank in job.ranks
-        if rank.gpu_index is not None
+        if rank.gpu_index is not None and rank.ended_age_seconds is None
     }
     rows = {
         reading.index: _derive_gpu(reading, before.get(reading.index), previous, current)

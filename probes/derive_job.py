@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Any
 
 import msgspec
 
+from .dead_ranks import with_dead_ranks
 from .frame import Frame, JobFrame, ProbeFrame, RankFrame
 from .probe_reading import ProbeReading
+from .rank_past import RankPast, minute_phases, shares_of
+from .rank_waits import waits_now
 from .rates import rate
 from .sample import Sample
+from .step_figures import StepFigures
 
 _NO_PROBE = "no probe in this process: start it under `gputop run`"
 
+Key = tuple[int, float]
+"""Pid and start time: one process, whatever pids come back."""
+
 
 def derive_jobs(
-    previous: Frame | None, current: Sample, jobs: Sequence[JobFrame]
+    previous: Frame | None,
+    current: Sample,
+    jobs: Sequence[JobFrame],
+    pasts: Mapping[Key, RankPast],
 ) -> tuple[JobFrame, ...]:
-    """The jobs as grouped, each rank with its phase where a probe tells it."""
+    """The jobs as grouped, each rank with what its probe tells, and those that died with it."""
     probes = {(probe.pid, probe.start_time_seconds): probe for probe in current.probes}
-    before = {
-        (probe.pid, probe.start_time_seconds): probe
-        for probe in (previous.probes if previous else ())
-    }
     earlier = {
         (rank.pid, rank.start_time_seconds): rank
         for job in (previous.jobs if previous else ())
@@ -33,16 +40,18 @@ def derive_jobs(
 
     def known(rank: RankFrame) -> RankFrame:
         key = (rank.pid, rank.start_time_seconds)
-        rank = _on_lost_gpu(rank, earlier.get(key), lost)
+        before = earlier.get(key)
+        rank = _on_lost_gpu(rank, before, lost)
         probe = probes.get(key)
         if probe is None:
             return msgspec.structs.replace(rank, missing={**rank.missing, "phase": _NO_PROBE})
-        elapsed = current.monotonic_seconds - previous.monotonic_seconds if previous else 0.0
-        probed = _probed(rank, probe, before.get(key), earlier.get(key), current)
-        age = _step_age(probed, earlier.get(key), elapsed)
-        return msgspec.structs.replace(probed, step_age_seconds=age)
+        return _probed(rank, probe, previous, before, pasts[key], current)
 
-    return tuple(msgspec.structs.replace(job, ranks=tuple(map(known, job.ranks))) for job in jobs)
+    def derived(job: JobFrame) -> JobFrame:
+        ranks = tuple([known(rank) for rank in job.ranks])
+        return msgspec.structs.replace(job, ranks=_with_waits(ranks, probes))
+
+    return tuple([derived(job) for job in with_dead_ranks(jobs, previous, current)])
 
 
 def _on_lost_gpu(rank: RankFrame, earlier: RankFrame | None, lost: AbstractSet[int]) -> RankFrame:
@@ -54,47 +63,147 @@ def _on_lost_gpu(rank: RankFrame, earlier: RankFrame | None, lost: AbstractSet[i
     )
 
 
-def _probed(
-    rank: RankFrame,
-    probe: ProbeReading,
-    previous: ProbeFrame | None,
-    before: RankFrame | None,
-    sample: Sample,
-) -> RankFrame:
-    began = probe.phase_monotonic_seconds
-    same = previous is not None and previous.monotonic_seconds == probe.monotonic_seconds
-    seconds = probe.monotonic_seconds - previous.monotonic_seconds if previous else 0.0
-    return msgspec.structs.replace(
-        rank,
-        phase=probe.phase,
-        # Against the sample, not the reading: a frozen job's phase goes on growing old.
-        phase_age_seconds=None if began is None else max(0.0, sample.monotonic_seconds - began),
-        phase_source="measured",
-        step=probe.step,
-        step_seconds=probe.step_seconds,
-        samples_per_second=before.samples_per_second
-        if same and before
-        else rate(probe.samples, previous.samples if previous else None, seconds),
-        phases=before.phases if same and before else _shares(probe, previous),
+def _with_waits(
+    ranks: tuple[RankFrame, ...], probes: Mapping[Key, ProbeReading]
+) -> tuple[RankFrame, ...]:
+    told = {
+        rank.rank: probes[rank.pid, rank.start_time_seconds]
+        for rank in ranks
+        if rank.rank is not None and (rank.pid, rank.start_time_seconds) in probes
+    }
+    waits = waits_now(told)
+    if not waits:
+        return ranks
+    return tuple(
+        [
+            msgspec.structs.replace(rank, waits_for=waits[rank.rank])
+            if rank.rank in waits
+            else rank
+            for rank in ranks
+        ]
     )
 
 
-def _step_age(rank: RankFrame, before: RankFrame | None, elapsed: float) -> float | None:
-    if rank.step is None:
-        return None
-    same = before is not None and before.step == rank.step
-    seen = (before.step_age_seconds or 0.0) + elapsed if same and before else 0.0
-    return max(seen, rank.phase_age_seconds or 0.0)
+def _probed(
+    rank: RankFrame,
+    probe: ProbeReading,
+    frame: Frame | None,
+    before: RankFrame | None,
+    past: RankPast,
+    sample: Sample,
+) -> RankFrame:
+    previous = frame.probe(probe.pid, probe.start_time_seconds) if frame else None
+    # Against the sample, not the reading: what is frozen goes on growing old, what is dead does not.
+    ended = probe.ended_monotonic_seconds
+    now = sample.monotonic_seconds if ended is None else ended
+    allocator = probe.allocator
+    elapsed = sample.monotonic_seconds - frame.monotonic_seconds if frame and ended is None else 0.0
+    step_age = _step_age(probe, before, now, elapsed)
+    return msgspec.structs.replace(
+        rank,
+        phase=probe.phase,
+        phase_age_seconds=_age(probe.phase_monotonic_seconds, now),
+        phase_source=None if probe.phase is None else "measured",
+        step=probe.step,
+        current_step=_current_step(probe, past),
+        step_seconds=probe.step_seconds,
+        step_age_seconds=step_age,
+        memory_allocated_bytes=allocator.allocated_bytes if allocator else None,
+        memory_reserved_bytes=allocator.reserved_bytes if allocator else None,
+        ended_age_seconds=_age(ended, sample.monotonic_seconds),
+        probe_cost_ratio=probe.cost_ratio,
+        **_of_steps(past.figures),
+        **_throughput(past.figures, step_age, probe, previous, before),
+        **_shares(probe, previous, before, past),
+        missing=_missing(rank, probe),
+    )
 
 
-def _shares(probe: ProbeReading, previous: ProbeFrame | None) -> dict[str, float]:
-    if previous is None:
-        return {}
-    grown = {
-        phase: seconds - previous.phase_seconds.get(phase, 0.0)
-        for phase, seconds in probe.phase_seconds.items()
+def _of_steps(figures: StepFigures) -> dict[str, Any]:
+    return {
+        "step_p50_seconds": figures.p50_seconds,
+        "step_p99_seconds": figures.p99_seconds,
+        "step_spread_ratio": figures.spread_ratio,
+        "host_step_seconds": figures.host_seconds,
+        "gpu_step_seconds": figures.gpu_seconds,
+        "run_ahead_seconds": figures.run_ahead_seconds,
+        "throughput_spread_ratio": figures.throughput_spread_ratio,
+        "loss": figures.loss,
+        "phases_last_steps": figures.phases,
     }
-    if any(seconds < 0 for seconds in grown.values()):
-        return {}  # the probe was started anew
-    whole = sum(grown.values())
-    return {phase: seconds / whole for phase, seconds in grown.items()} if whole > 0 else {}
+
+
+def _throughput(
+    figures: StepFigures,
+    step_age: float | None,
+    probe: ProbeReading,
+    previous: ProbeFrame | None,
+    before: RankFrame | None,
+) -> dict[str, float | None]:
+    """By whole steps, or else a rank of long steps would do nothing in most seconds."""
+    if figures.seconds > 0:
+        # A step that takes longer than any before counts as it grows: the rate of a hung job falls.
+        seconds = figures.seconds + max(0.0, (step_age or 0.0) - figures.longest_seconds)
+        return {
+            "samples_per_second": _per(figures.samples, seconds),
+            "tokens_per_second": _per(figures.tokens, seconds),
+        }
+    if previous is None or previous.monotonic_seconds == probe.monotonic_seconds:
+        return {
+            "samples_per_second": before.samples_per_second if before else None,
+            "tokens_per_second": before.tokens_per_second if before else None,
+        }
+    seconds = probe.monotonic_seconds - previous.monotonic_seconds
+    return {
+        "samples_per_second": rate(probe.samples, previous.samples, seconds),
+        "tokens_per_second": rate(probe.tokens, previous.tokens, seconds),
+    }
+
+
+def _shares(
+    probe: ProbeReading, previous: ProbeFrame | None, before: RankFrame | None, past: RankPast
+) -> dict[str, Any]:
+    same = previous is not None and previous.monotonic_seconds == probe.monotonic_seconds
+    if same and before is not None:
+        return {
+            "phases": before.phases,
+            "phases_last_minute": before.phases_last_minute,
+            "last_minute_seconds": before.last_minute_seconds,
+        }
+    minute, seconds = minute_phases(past, probe)
+    return {
+        "phases": shares_of(probe.phase_seconds, previous.phase_seconds) if previous else {},
+        "phases_last_minute": minute,
+        "last_minute_seconds": seconds,
+    }
+
+
+def _missing(rank: RankFrame, probe: ProbeReading) -> dict[str, str]:
+    if probe.trouble is None:
+        return rank.missing
+    return {**rank.missing, "phase": f"the probe switched itself off: {probe.trouble}"}
+
+
+def _current_step(probe: ProbeReading, past: RankPast) -> int | None:
+    if past.segments:
+        return past.segments[-1].step
+    return None if probe.step is None else probe.step + 1
+
+
+def _step_age(
+    probe: ProbeReading, before: RankFrame | None, now: float, elapsed: float
+) -> float | None:
+    """Where the page does not tell the end of the last step, at least so long ago as we know."""
+    if probe.step_monotonic_seconds is not None or probe.step is None:
+        return _age(probe.step_monotonic_seconds, now)
+    same = before is not None and before.step == probe.step
+    seen = (before.step_age_seconds or 0.0) + elapsed if same and before else 0.0
+    return max(seen, _age(probe.phase_monotonic_seconds, now) or 0.0)
+
+
+def _age(moment: float | None, now: float) -> float | None:
+    return None if moment is None else max(0.0, now - moment)
+
+
+def _per(count: float | None, seconds: float) -> float | None:
+    return None if count is None or seconds <= 0 else count / seconds

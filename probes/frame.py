@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from .probe_reading import ProbeReading
+from .rank_past import RankPast
 from .reading import Missing
 from .sample import (
     SCHEMA_VERSION,
@@ -130,7 +131,7 @@ class LinkFrame(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
-    """One training process of a job. Without a probe everything from ``phase`` on is ``None``."""
+    """One training process of a job. Without a probe nothing from ``phase`` on is known."""
 
     rank: int | None
     local_rank: int | None = None
@@ -141,16 +142,53 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     workers: tuple[int, ...] = ()
     """Pids of its DataLoader workers and other children."""
     phase: str | None = None
+    """What its main loop is in; with ``ended_age_seconds``, what it was in when it died."""
     phase_age_seconds: float | None = None
+    """Against the time of the frame, so that the phase of a frozen job grows old."""
     phase_source: Origin | None = None
     step: int | None = None
+    """Number of the last finished step."""
+    current_step: int | None = None
+    """Number of the step in progress."""
     step_seconds: float | None = None
+    """Duration of the last whole step."""
     step_age_seconds: float | None = None
-    """For at least so long no step has ended: since its number was last seen to change, or since its
-    phase began, whichever is longer ago."""
+    """Since the last step ended. Where the page does not tell when that was: since its number was last
+    seen to change, or since the phase began, whichever is longer ago."""
+    step_p50_seconds: float | None = None
+    """Percentiles over the steps that are kept, at most `rank_past.STEPS`."""
+    step_p99_seconds: float | None = None
+    step_spread_ratio: float | None = None
+    """Half the distance from the 10th to the 90th percentile, over the median."""
+    host_step_seconds: float | None = None
+    """Mean of the recent steps (at most `step_figures.RECENT`) whose GPU time is known."""
+    gpu_step_seconds: float | None = None
+    """Of the same steps: time in which the GPU worked on the default stream."""
+    run_ahead_seconds: float | None = None
+    """Median over the recent steps. Near zero: the GPU waits for the host."""
     samples_per_second: float | None = None
+    """Over the recent steps, and what the step in progress takes longer than any of them."""
+    tokens_per_second: float | None = None
+    throughput_spread_ratio: float | None = None
+    """As ``step_spread_ratio``, of tokens (else samples) a second over the recent steps."""
+    loss: float | None = None
+    memory_allocated_bytes: int | None = None
+    """By torch's allocator, as the next one."""
+    memory_reserved_bytes: int | None = None
     phases: dict[str, float] = {}
     """Share of the time since the previous frame per phase; sums to 1 where a probe is present."""
+    phases_last_steps: dict[str, float] = {}
+    """The same over the recent steps."""
+    phases_last_minute: dict[str, float] = {}
+    """The same over the last 60 s."""
+    last_minute_seconds: float = 0.0
+    """How much of the last 60 s was seen."""
+    waits_for: tuple[int, ...] = ()
+    """Ranks of this node that have not entered the collective in which this one is."""
+    ended_age_seconds: float | None = None
+    """The process died so long ago; what is told is what its page still says."""
+    probe_cost_ratio: float | None = None
+    """The probe's own time as a share of the step time."""
     ledger: dict[str, float] = {}
     """Seconds per loss over the last minute."""
     missing: Missing = {}
@@ -203,6 +241,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     probes: tuple[ProbeFrame, ...] = ()
     xids: tuple[XidReading, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
+    pasts: tuple[RankPast, ...] | msgspec.UnsetType = ()
+    """What the next frame looks back on; unset, and so left out, where a frame is printed."""
 
     # Looked up many times a frame; not fields, so neither sent nor printed.
 
@@ -213,6 +253,23 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _processes(self) -> dict[int, ProcessFrame]:
         return {process.pid: process for process in self.processes}
+
+    @cached_property
+    def _probes(self) -> dict[tuple[int, float], ProbeFrame]:
+        return {(probe.pid, probe.start_time_seconds): probe for probe in self.probes}
+
+    @cached_property
+    def _pasts(self) -> dict[tuple[int, float], RankPast]:
+        pasts = () if isinstance(self.pasts, msgspec.UnsetType) else self.pasts
+        return {(past.pid, past.start_time_seconds): past for past in pasts}
+
+    def probe(self, pid: int, start_time_seconds: float) -> ProbeFrame | None:
+        """What the probe in that process tells, or ``None``."""
+        return self._probes.get((pid, start_time_seconds))
+
+    def past(self, pid: int, start_time_seconds: float) -> RankPast | None:
+        """What is remembered of a process that has a probe, or ``None``."""
+        return self._pasts.get((pid, start_time_seconds))
 
     def gpu(self, index: int) -> GpuFrame | None:
         """The GPU of that NVML index, or ``None``."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .frame import JobFrame, ProcessRole, RankFrame
 from .jobs_parts import Part, Parts
 from .jobs_roles import Roles
+from .probe_reading import ProbeReading
 from .proc_command import is_spawned, job_name
 from .reading import Missing
 from .sample import GpuReading, ProcessReading
@@ -43,9 +44,13 @@ class Grouping:
     """The driver's pid → the pid here, where a PID namespace lies between and one process fits."""
 
 
-def group_jobs(processes: Sequence[ProcessReading], gpus: Sequence[GpuReading]) -> Grouping:
-    """Sort the processes into jobs. Phases are left to the probe."""
-    return _Grouper(Roles(processes, gpus)).grouping()
+def group_jobs(
+    processes: Sequence[ProcessReading],
+    gpus: Sequence[GpuReading],
+    probes: Sequence[ProbeReading] = (),
+) -> Grouping:
+    """Sort the processes into jobs. Of the probes only identities are used: phases come later."""
+    return _Grouper(Roles(processes, gpus, probes)).grouping()
 
 
 class _Grouper:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from .probe_reading import ProbeReading
 from .proc_command import CommandKind, is_spawned, kind_of
 from .proc_ranks import Identity, identity_of, visible_device
 from .sample import GpuProcessReading, GpuReading, ProcessReading
@@ -19,12 +20,19 @@ Placement = tuple[GpuReading, GpuProcessReading]
 class Roles:
     """The processes of one sample as a tree, with the ranks in it found.
 
-    A process is a rank when its environment names one, or when it is on a GPU, and no rank above it
-    explains that: children inherit the environment, so a loader worker bears its rank's name too.
+    A process is a rank when its environment or its probe names one, or when it is on a GPU or trains,
+    and no rank above it explains that: children inherit the environment, so a loader worker bears its rank's name too.
     """
 
-    def __init__(self, processes: Sequence[ProcessReading], gpus: Sequence[GpuReading]) -> None:
+    def __init__(
+        self,
+        processes: Sequence[ProcessReading],
+        gpus: Sequence[GpuReading],
+        probes: Sequence[ProbeReading] = (),
+    ) -> None:
         self.by_pid = {process.pid: process for process in processes}
+        self._probes = _probes_of(self.by_pid, probes)
+        self._gpus_by_uuid = {gpu.uuid: gpu for gpu in gpus if gpu.uuid}
         self.local_pids = _local_pids(self.by_pid, gpus)
         self.placements = _placements(self.by_pid, gpus, self.local_pids)
         self._parents = {pid: self._find_parent(process) for pid, process in self.by_pid.items()}
@@ -97,7 +105,12 @@ class Roles:
             gpu, use = placement
             return use.memory_bytes or 0, gpu.index == hint, -gpu.index
 
-        return max(self.placements.get(pid, ()), key=weight, default=(None, None))[0]
+        placed = max(self.placements.get(pid, ()), key=weight, default=(None, None))[0]
+        probe = self._probes.get(pid)
+        if placed is None and probe is not None:
+            # The driver may hide processes, or give pids of another namespace; CUDA tells the job itself.
+            return self._gpus_by_uuid.get(probe.device_uuid or "")
+        return placed
 
     @cached_property
     def _rank_set(self) -> frozenset[int]:
@@ -118,16 +131,28 @@ class Roles:
         for pid in self.order:
             process, parent = self.by_pid[pid], self.parent(pid)
             inherited = process.environment_inherited or "environment" in process.missing
-            own = identity_of(process)
+            own = identity_of(process) or self._told_identity(pid)
             found[pid] = found.get(parent or 0) if own is None and inherited else own
         return found
+
+    def _told_identity(self, pid: int) -> Identity | None:
+        """As the job's own process group has it, for what the environment does not tell."""
+        probe = self._probes.get(pid)
+        if probe is None or probe.rank is None:
+            return None
+        return Identity(probe.rank, probe.local_rank, probe.world_size)
 
     def _is_candidate(self, pid: int) -> bool:
         if self.kind(pid) != "program":
             return False
-        if pid in self.placements:
+        if pid in self.placements or self._trains(pid):
             return True
         return self.identities[pid] is not None and pid not in self.wrapping
+
+    def _trains(self, pid: int) -> bool:
+        """Its probe has seen a step or a GPU; helpers that only carry a probe have seen neither."""
+        probe = self._probes.get(pid)
+        return probe is not None and (probe.step is not None or probe.device_uuid is not None)
 
     def _is_rank(self, pid: int, above: int | None) -> bool:
         if above is None:
@@ -140,6 +165,18 @@ class Roles:
 
     def _nearest(self, pid: int, ranks: dict[int, None] | frozenset[int]) -> int | None:
         return next((above for above in self.above(pid) if above in ranks), None)
+
+
+def _probes_of(
+    by_pid: dict[int, ProcessReading], probes: Sequence[ProbeReading]
+) -> dict[int, ProbeReading]:
+    """Those of the processes that are there; an older process of the same pid is not."""
+    return {
+        probe.pid: probe
+        for probe in probes
+        if (process := by_pid.get(probe.pid)) is not None
+        and process.start_time_seconds == probe.start_time_seconds
+    }
 
 
 def _placements(

@@ -70,7 +70,8 @@ def as_json(judgement: Judgement) -> bytes:
         blind_rules: tuple[Blind, ...]
         """Rules that could not look: that they found nothing means nothing."""
 
-    frame = msgspec.structs.asdict(judgement.frame)
+    printed = msgspec.structs.replace(judgement.frame, pasts=msgspec.UNSET)
+    frame = msgspec.structs.asdict(printed)
     return msgspec.json.encode(
         Printed(**frame, findings=judgement.findings, blind_rules=judgement.blind)
     )
