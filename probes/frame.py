@@ -209,6 +209,11 @@ class JobFrame(msgspec.Struct, frozen=True, kw_only=True):
     ranks: tuple[RankFrame, ...] = ()
     pids: tuple[int, ...] = ()
 
+    @property
+    def living(self) -> tuple[RankFrame, ...]:
+        """The ranks that have not died."""
+        return tuple([rank for rank in self.ranks if rank.ended_age_seconds is None])
+
 
 class ProbeFrame(ProbeReading, frozen=True, kw_only=True, omit_defaults=False):
     age_seconds: float = 0.0

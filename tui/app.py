@@ -79,6 +79,7 @@ class GputopApp(App[int]):
         Binding("s", "sort", "sort"),
         Binding("space", "pause", "pause"),
         Binding("1", "show('gpus')", "GPUs"),
+        Binding("2", "show('job')", "job"),
         Binding("4", "show('processes')", "processes"),
         Binding("6", "show('findings')", "findings"),
         Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
@@ -185,6 +186,10 @@ class GputopApp(App[int]):
             from .screens.gpu_screen import GpuScreen
 
             self.push_screen(GpuScreen(int(target.id)))
+        elif target.kind == "rank":
+            from .screens.rank_screen import RankScreen
+
+            self.push_screen(RankScreen(target))
         elif target.kind == "finding":
             self.action_show("findings", target)
         else:
@@ -205,6 +210,10 @@ class GputopApp(App[int]):
             from .screens.process_screen import ProcessScreen
 
             self.push_screen(ProcessScreen(selected))
+        elif name == "job":
+            from .screens.job_screen import JobScreen
+
+            self.push_screen(JobScreen())
         elif name == "findings":
             from .screens.finding_screen import FindingScreen
 

@@ -88,6 +88,15 @@ def duration(seconds: float | None) -> str:
     return f"{seconds // DAY:.0f} d {seconds % DAY // HOUR:.0f} h"
 
 
+def precise(seconds: float | None) -> str:
+    """Step times, with three digits: ``2.32 s``, ``132 ms``, ``1.90 ms``."""
+    if seconds is None or not math.isfinite(seconds):
+        return DASH
+    if seconds >= 0.9995:
+        return f"{seconds:.2f} s" if seconds < 99.995 else f"{seconds:.0f} s"
+    return f"{seconds * 1e3:.0f} ms" if seconds >= 0.00995 else f"{seconds * 1e3:.2f} ms"
+
+
 def short_duration(seconds: float | None) -> str:
     """``4s``, ``6m``, ``2h``, ``3d``, ``99y`` at most: three characters."""
     if seconds is None or not math.isfinite(seconds):
@@ -101,6 +110,18 @@ def short_duration(seconds: float | None) -> str:
 def grouped(count: int | None) -> str:
     """``18 412``."""
     return DASH if count is None else f"{count:,}".replace(",", " ")
+
+
+def compact(value: float | None, width: int = 5) -> str:
+    """A large number with three digits at the right of ``width`` cells: ``84.8k``, ``1.20M``, `` 13.9``."""
+    if value is None or not math.isfinite(value):
+        return DASH.rjust(width)
+    size, letter = next(
+        ((size, letter) for size, letter in _SCALES if abs(value) >= size * 0.9995), (1.0, "")
+    )
+    scaled_value = value / size
+    decimals = 2 if abs(scaled_value) < 9.995 else 1 if abs(scaled_value) < 99.95 else 0
+    return f"{scaled_value:.{decimals}f}{letter}".rjust(width)[:width]
 
 
 def counted(count: int, thing: str) -> str:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from ..probes.frame import Frame, ProcessFrame
+from ..probes.frame import Frame, ProcessFrame, RankFrame
 from ..probes.sample import Reply
 from ..rules.finding import Finding, Judgement
 from ..rules.history import History
@@ -17,7 +17,7 @@ SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
 SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
 MIN_WIDTH, MIN_HEIGHT = 60, 7
 """Below that no screen fits: only the worst that was found is told."""
-TargetKind = Literal["gpu", "finding", "process"]
+TargetKind = Literal["gpu", "finding", "process", "rank"]
 
 
 class Target(NamedTuple):
@@ -131,6 +131,11 @@ def process_target(process: ProcessFrame) -> Target:
 def gpu_target(index: int) -> Target:
     """The target that stands for a GPU."""
     return Target("gpu", str(index))
+
+
+def rank_target(rank: RankFrame) -> Target:
+    """The target that stands for a rank of a job."""
+    return Target("rank", f"{rank.pid}@{rank.start_time_seconds:.2f}")
 
 
 def window(count: int, rows: int, selected: int | None, wanted: int = 0) -> int:

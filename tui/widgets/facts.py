@@ -14,13 +14,17 @@ from .evidence import words_of
 from .process_table import role_of
 
 _LABEL = 21
+VALUES_FROM = _LABEL + 3
+"""Cells before the value of a fact."""
 Fact = tuple[str, str, str]
 """Label, value, role."""
+Group = tuple[str, Callable[[], Iterable[Fact]]]
+"""Title, and what makes the facts."""
 
 
 def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
     """The facts, group by group."""
-    groups: list[tuple[str, Callable[[], Iterable[Fact]]]] = [
+    groups: list[Group] = [
         ("Identity", lambda: _identity(gpu)),
         ("Xids", lambda: _xids(gpu, frame)),
         ("Limits", lambda: _limits(gpu)),
@@ -32,6 +36,11 @@ def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
     ]
     if gpu.status == "lost":  # its title says so: there is nothing to be read but who it was
         del groups[2:]
+    return grouped_lines(groups, width)
+
+
+def grouped_lines(groups: Iterable[Group], width: int) -> list[Line]:
+    """Each group under its title; one without facts is left out."""
     lines: list[Line] = []
     for title, facts in groups:
         found = list(facts())

@@ -80,13 +80,23 @@ def phase(row: GpuRow, width: int) -> Spans:
         return [(left("lost", width), "error")]
     if row.rank is None or row.rank.phase is None:
         return [(left(_unled(row.gpu), width), "dim")]
-    age = row.rank.phase_age_seconds
+    return phase_spans(row.rank, width)
+
+
+def phase_spans(rank: RankFrame, width: int) -> Spans:
+    """The phase of a rank with its age; of a dead one how long it has been dead."""
+    if rank.ended_age_seconds is not None:
+        return _aged("died", "error", rank.ended_age_seconds, width)
+    role = PHASE_ROLES.get(rank.phase or "", "other")
+    return _aged(plain(rank.phase or DASH), role, rank.phase_age_seconds, width)
+
+
+def _aged(word: str, role: str, age: float | None, width: int) -> Spans:
     shown = age is not None and age >= SHOW_PHASE_AGE_SECONDS
     wide = width >= 13
     old = (format.duration(age) if wide else format.short_duration(age)) if shown else ""
     room = width - (width_of(old) + 1 if old else 0)
-    role = PHASE_ROLES.get(row.rank.phase, "other")
-    return [(left(plain(row.rank.phase), room), role), (f" {old}" if old else "", "strong")]
+    return [(left(word, room), role), (f" {old}" if old else "", "strong")]
 
 
 def utilisation_bar(row: GpuRow, width: int) -> Spans:

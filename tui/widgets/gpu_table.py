@@ -27,6 +27,8 @@ _PAST_CELLS = 60
 _FULL_COLUMNS_FROM = 116
 _TWO_GAPS_FROM = 176
 _WORTH_SAYING_SECONDS = 2.0
+_DEAD_SHOWN_SECONDS = 3600.0
+"""For so long a GPU that nobody took since shows who died on it."""
 
 _COMPACT: tuple[Column[GpuRow], ...] = (
     Column("#", 2, cells.index),
@@ -181,12 +183,14 @@ def _stale_note(gpu: GpuFrame) -> Sequence[Span]:
 
 
 def _ranks(view: View) -> dict[int, RankFrame]:
-    return {
-        rank.gpu_index: rank
+    """The rank on each GPU: one that lives, or else the one that died on it last."""
+    placed = [
+        (rank.gpu_index, rank)
         for job in view.frame.jobs
         for rank in job.ranks
-        if rank.gpu_index is not None
-    }
+        if rank.gpu_index is not None and (rank.ended_age_seconds or 0.0) < _DEAD_SHOWN_SECONDS
+    ]
+    return dict(sorted(placed, key=lambda place: -(place[1].ended_age_seconds or 0.0)))
 
 
 def _notes(view: View) -> dict[int, Sequence[Span]]:

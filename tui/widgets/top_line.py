@@ -62,7 +62,9 @@ def _parts(frame: Frame, *, wide: bool) -> list[_Part]:
         (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
     if frame.jobs:
-        parts += _job_parts(max(frame.jobs, key=lambda job: len(job.ranks)), len(frame.jobs) - 1)
+        parts += _job_parts(
+            max(frame.jobs, key=lambda job: (len(job.living), len(job.ranks))), len(frame.jobs) - 1
+        )
     return parts
 
 

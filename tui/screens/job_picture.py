@@ -1,0 +1,180 @@
+"""The job screen as a picture: how many lines table, chart and timeline get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from ...probes.frame import Frame, JobFrame, RankFrame
+from .. import format
+from ..glyphs import DOT
+from ..lines import Line, LineBuilder, blank, heading, plain
+from ..view import Block, View, rank_target, window
+from ..widgets.phase_table import phase_lines
+from ..widgets.rank_delays import Past, delays_of, past_of
+from ..widgets.rank_table import name_of_rank, rank_block
+from ..widgets.rank_timeline import timeline_block
+from ..widgets.step_chart import step_chart_lines, steps_of
+from ..widgets.top_line import top_line
+
+_LEAST_CHART = 3
+_ROOMY = 24
+"""Lines from which the chart is worth more than a glance."""
+_HOW_TO_PROBE = (
+    "No rank of this job tells its phases and steps. The probe is loaded by starting the job under",
+    "`gputop run -- COMMAND`, or by two lines in the script: import gputop; gputop.attach()",
+)
+
+
+class Rows(NamedTuple):
+    """Lines for each part, titles included."""
+
+    table: int
+    chart: int
+    phases: int
+    timeline: int
+
+
+def jobs_in_order(frame: Frame) -> list[JobFrame]:
+    """The largest first, those of which nobody lives last."""
+    return sorted(frame.jobs, key=lambda job: (not job.living, -len(job.living), job.id))
+
+
+def ranks_shown(view: View, job: JobFrame) -> list[RankFrame]:
+    """Those that the filter lets through."""
+    return [
+        rank
+        for rank in job.ranks
+        if view.lets(name_of_rank(rank), rank.pid, rank.phase, f"GPU {rank.gpu_index}")
+    ]
+
+
+def draw_job(view: View, job: JobFrame | None, width: int, height: int) -> Block:
+    """Exactly ``height`` lines of exactly ``width`` cells."""
+    head = [top_line(view, width)]
+    if job is None:
+        said = LineBuilder(width).gap(2).add("no training job is known on this node", "dim").line()
+        return Block.of([*head, heading("Job", width), said, *[blank(width)] * (height - 3)])
+    head += _titles(view, job, width)
+    block = Block.of(head) + _panels(view, job, width, height - len(head))
+    rest = height - len(block.lines)
+    return Block(block.lines[:height], block.targets[:height]) + Block.of([blank(width)] * rest)
+
+
+def rows_of(room: int, ranks: int, phases: int) -> Rows:
+    """How ``room`` lines are given out; as many ranks in the timeline as in the table.
+
+    Args:
+        room: lines.
+        ranks: how many there are.
+        phases: how many there are; their table comes where nothing else needs the lines.
+    """
+    chart = _LEAST_CHART if room < _ROOMY else max(_LEAST_CHART + 1, room // 5)
+    each = max(2, min(ranks + 1, (room - chart) // 2))
+    spare = room - chart - 2 * each
+    table = each + (1 if spare > 0 and each <= ranks else 0)
+    told = phases + 1 if phases and spare > phases + 1 else 0
+    return Rows(table, room - table - each - told, told, each)
+
+
+def _panels(view: View, job: JobFrame, width: int, room: int) -> Block:
+    ranks = ranks_shown(view, job)
+    if not any(rank.phase for rank in job.ranks):
+        table = _table(view, job, ranks, None, width, room - len(_HOW_TO_PROBE))
+        said = [LineBuilder(width).gap(2).add(text, "dim").line() for text in _HOW_TO_PROBE]
+        return table + Block.of(said)
+    phases = {phase for rank in job.ranks for phase in rank.phases_last_steps}
+    rows = rows_of(room, len(ranks), len(phases))
+    past = past_of(view.frame, job)
+    table = _table(view, job, ranks, past, width, rows.table)
+    chosen = [rank for rank in ranks if rank_target(rank) == view.selected]
+    chart = step_chart_lines(steps_of(view.frame, chosen or job.ranks), job, width, rows.chart)
+    shown = _visible(view, ranks, rows.timeline - 1)
+    middle = [*chart, *(phase_lines(job.living or job.ranks, width) if rows.phases else ())]
+    return (
+        table
+        + Block.of(middle[: rows.chart + rows.phases])
+        + timeline_block(view, job, shown, past, width)
+    )
+
+
+def _table(
+    view: View,
+    job: JobFrame,
+    ranks: Sequence[RankFrame],
+    past: Past | None,
+    width: int,
+    rows: int,
+) -> Block:
+    shown = _visible(view, ranks, rows - 1)
+    delays = delays_of(past) if past else {}
+    return rank_block(view, job, shown, delays, width)
+
+
+def _visible(view: View, ranks: Sequence[RankFrame], rows: int) -> Sequence[RankFrame]:
+    """As many as fit, with the selected one in sight; else the first that is out of the ordinary."""
+    chosen = [at for at, rank in enumerate(ranks) if rank_target(rank) == view.selected]
+    at = chosen[0] if chosen else _odd(ranks)
+    first = window(len(ranks), rows, at)
+    return ranks[first : first + rows]
+
+
+def _odd(ranks: Sequence[RankFrame]) -> int | None:
+    """The place of a rank that is dead, or that most others wait for."""
+    waited: dict[int, int] = {}
+    for rank in ranks:
+        for other in rank.waits_for:
+            waited[other] = waited.get(other, 0) + 1
+    for at, rank in enumerate(ranks):
+        if rank.ended_age_seconds is not None:
+            return at
+    whom = max(waited, key=lambda each: waited[each], default=None)
+    return (
+        next((at for at, rank in enumerate(ranks) if rank.rank == whom), None) if waited else None
+    )
+
+
+def _titles(view: View, job: JobFrame, width: int) -> list[Line]:
+    jobs = jobs_in_order(view.frame)
+    titles = [heading(plain(job.name) or "job", width, f" {DOT} ".join(_summary(view, job, jobs)))]
+    if len(jobs) > 1:
+        line = LineBuilder(width).gap()
+        for each in jobs:
+            text = f" {plain(each.name) or 'job'} {_count(each)} "
+            line.add(text, "mark" if each.id == job.id else "dim").gap()
+        titles.append(line.add(" h l", "key").add(" another job", "dim").line())
+    return titles
+
+
+def _summary(view: View, job: JobFrame, jobs: Sequence[JobFrame]) -> list[str]:
+    parts = [f"{[each.id for each in jobs].index(job.id) + 1} of {len(jobs)}"] if jobs[1:] else []
+    parts.append(_count(job))
+    alive = job.living
+    if len(alive) < len(job.ranks):
+        parts.append(f"{len(job.ranks) - len(alive)} died")
+    steps = [rank.step for rank in alive if rank.step is not None]
+    if steps:
+        behind = f" to {format.grouped(max(steps))}" if min(steps) != max(steps) else ""
+        parts.append(f"step {format.grouped(min(steps))}{behind}")
+    middle = [rank.step_p50_seconds for rank in alive if rank.step_p50_seconds is not None]
+    spreads = [rank.step_spread_ratio for rank in alive if rank.step_spread_ratio is not None]
+    if middle:
+        spread = f" ±{median(spreads) * 100:.1f} %" if spreads else ""
+        parts.append(f"{median(middle):.2f} s/step{spread}")
+    for field, unit in (("tokens_per_second", "tokens/s"), ("samples_per_second", "samples/s")):
+        rates = [value for rank in alive if (value := getattr(rank, field)) is not None]
+        if rates:
+            parts.append(f"{format.compact(sum(rates)).strip()} {unit}")
+            break
+    losses = [rank.loss for rank in alive if rank.loss is not None]
+    if losses:
+        parts.append(f"loss {sum(losses) / len(losses):.3f}")
+    if view.filter:
+        parts.append(f"matching {view.filter!r}")
+    return parts
+
+
+def _count(job: JobFrame) -> str:
+    count = format.counted(len(job.ranks), "rank")
+    return f"{count} of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else count

@@ -1,0 +1,207 @@
+"""Everything about one rank: what it does, what it is made of, and what its probe can see."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from ...probes.frame import Frame, JobFrame, ProbeFrame, RankFrame
+from ...probes.probe_reading import CollectiveReading, LoaderReading
+from ...probes.step_figures import RECENT
+from .. import format
+from ..glyphs import DASH, DOT, TIMES
+from ..lines import Line, plain
+from .facts import VALUES_FROM, Fact, Group, grouped_lines
+from .phase_marks import in_order
+from .rank_table import name_of_rank, ranks_text, state_text
+
+_YES = {True: "yes", False: "no", None: DASH}
+
+
+def rank_fact_lines(frame: Frame, job: JobFrame, rank: RankFrame, width: int) -> list[Line]:
+    """The facts, group by group."""
+    probe = frame.probe(rank.pid, rank.start_time_seconds)
+    groups: list[Group] = [("Now", lambda: _now(rank))]
+    if probe is not None:
+        told = probe  # narrowed for the closures below
+        groups += [
+            (f"Phases of the last {RECENT} steps", lambda: _phases(frame, rank)),
+            ("Throughput", lambda: _throughput(rank, told)),
+            ("Collectives", lambda: _collectives(frame, job, rank, told)),
+            ("Memory of torch", lambda: _memory(told)),
+            ("DataLoader", lambda: _loader(told.loader)),
+            ("Other threads", lambda: _threads(frame, told)),
+            ("Probe", lambda: _probe(rank, told)),
+            ("Versions", lambda: _versions(told)),
+        ]
+    groups += [("Process", lambda: _process(frame, rank)), ("Missing", lambda: _missing(rank))]
+    room = width - VALUES_FROM
+    return grouped_lines([(title, _wrapping(facts, room)) for title, facts in groups], width)
+
+
+def _wrapping(facts: Callable[[], Iterable[Fact]], room: int) -> Callable[[], Iterable[Fact]]:
+    """Values that do not fit go on in the next lines."""
+
+    def wrapped() -> Iterable[Fact]:
+        for label, value, role in facts():
+            for at, part in enumerate(textwrap.wrap(plain(value), max(8, room)) or [""]):
+                yield "" if at else label, part, role
+
+    return wrapped
+
+
+def _now(rank: RankFrame) -> Iterable[Fact]:
+    text, role = state_text(rank)
+    if text:
+        yield "state", text, role
+    if rank.phase is not None:
+        age = format.duration(rank.phase_age_seconds)
+        last = f"{rank.phase} for {age}" if rank.ended_age_seconds is None else rank.phase
+        yield "phase", f"{last} {DOT} {rank.phase_source or DASH}", "strong"
+    if rank.current_step is not None:
+        since = format.duration(rank.step_age_seconds)
+        yield "step", f"{format.grouped(rank.current_step)} in progress {DOT} for {since}", "text"
+    if rank.loss is not None:
+        yield "loss", f"{rank.loss:.4g}", "text"
+
+
+def _phases(frame: Frame, rank: RankFrame) -> Iterable[Fact]:
+    past = frame.past(rank.pid, rank.start_time_seconds)
+    steps = past.steps[-RECENT:] if past else ()
+    timed = [step for step in steps if step.gpu_phases]
+    for phase in in_order(rank.phases_last_steps):
+        share = rank.phases_last_steps[phase]
+        host = sum(step.phases.get(phase, 0.0) for step in steps) / len(steps) if steps else 0.0
+        gpu = sum(step.gpu_phases.get(phase, 0.0) for step in timed) / len(timed) if timed else None
+        words = (
+            f"{share * 100:3.0f} %  host {format.precise(host):>7}  GPU {format.precise(gpu):>7}"
+        )
+        yield phase, words, "text"
+
+
+def _throughput(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
+    p50, p99 = (format.precise(v) for v in (rank.step_p50_seconds, rank.step_p99_seconds))
+    yield "step time", f"p50 {p50} {DOT} p99 {p99}{_spread(rank.step_spread_ratio)}", "text"
+    host, gpu = (format.precise(v) for v in (rank.host_step_seconds, rank.gpu_step_seconds))
+    yield "host and GPU", f"host {host} {DOT} GPU busy {gpu}", "text"
+    yield "host runs ahead", format.precise(rank.run_ahead_seconds), "text"
+    spread = _spread(rank.throughput_spread_ratio)
+    if rank.tokens_per_second is not None:
+        yield "tokens", f"{format.compact(rank.tokens_per_second).strip()}/s{spread}", "text"
+    if rank.samples_per_second is not None:
+        yield "samples", f"{format.compact(rank.samples_per_second).strip()}/s{spread}", "text"
+    skipped = probe.skipped_steps
+    yield "skipped steps", DASH if skipped is None else str(skipped), "text"
+    pauses = format.duration(probe.gc_pause_seconds)
+    yield "garbage collection", f"{_count(probe.gc_pauses)} full {DOT} {pauses} in all", "text"
+    yield "recompiles", _count(probe.recompiles), "warm" if probe.recompiles else "text"
+
+
+def _collectives(frame: Frame, job: JobFrame, rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
+    for each in probe.collectives:
+        flight = "came back"
+        if each.in_flight_monotonic_seconds is not None:
+            age = max(0.0, frame.monotonic_seconds - each.in_flight_monotonic_seconds)
+            flight = f"in flight for {format.duration(age)}"
+        members = f" of {ranks_text(each.ranks)}" if each.ranks else ""
+        text = f"{each.operation} no. {format.grouped(each.sequence)}{members} {DOT} {flight}"
+        yield f"group {each.group}", text, "text"
+        behind = _behind(frame, job, each)
+        if behind:
+            yield "", f"launched fewer: {', '.join(behind)}", "comm"
+
+
+def _behind(frame: Frame, job: JobFrame, collective: CollectiveReading) -> list[str]:
+    """Ranks of this node that are not as far, with how many they have launched."""
+    probes = [(rank, frame.probe(rank.pid, rank.start_time_seconds)) for rank in job.ranks]
+    return [
+        f"{name_of_rank(rank)} ({format.grouped(each.sequence)})"
+        for rank, probe in probes
+        for each in (probe.collectives if probe else ())
+        if each.group == collective.group and each.sequence < collective.sequence
+    ]
+
+
+def _memory(probe: ProbeFrame) -> Iterable[Fact]:
+    allocator = probe.allocator
+    if allocator is None:
+        return
+    allocated, reserved = allocator.allocated_bytes, allocator.reserved_bytes
+    yield "allocated", f"{format.binary(allocated)} of {format.binary(reserved)} reserved", "text"
+    yield "inactive split", format.binary(allocator.inactive_split_bytes), "text"
+    retries = allocator.alloc_retries
+    text = f"{_count(retries)} {DOT} {_count(allocator.ooms)} out of memory"
+    yield "allocation retries", text, "warm" if retries or allocator.ooms else "text"
+
+
+def _loader(loader: LoaderReading | None) -> Iterable[Fact]:
+    if loader is None:
+        return
+    workers = format.counted(loader.num_workers, "worker")
+    yield "workers", f"{workers} {DOT} prefetch {_count(loader.prefetch_factor)} each", "text"
+    empty = loader.queue_depth == 0 and loader.num_workers > 0
+    ready = f"{_count(loader.queue_depth)} of {_count(loader.queue_capacity)}"
+    yield "batches ready", ready, "warm" if empty else "text"
+    pinned, kept = _YES[loader.pin_memory], _YES[loader.persistent_workers]
+    yield "settings", f"pinned memory {pinned} {DOT} persistent workers {kept}", "text"
+    yield "batch size", _count(loader.batch_size), "text"
+
+
+def _threads(frame: Frame, probe: ProbeFrame) -> Iterable[Fact]:
+    for thread in probe.threads:
+        age = max(0.0, frame.monotonic_seconds - thread.phase_monotonic_seconds)
+        yield thread.name, f"{thread.phase} for {format.duration(age)}", "text"
+
+
+def _probe(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
+    if probe.trouble is not None:
+        yield "switched itself off", probe.trouble, "error"
+    cost = DASH if probe.cost_ratio is None else f"{probe.cost_ratio * 100:.2f} % of step time"
+    yield "cost", cost, "text"
+    if rank.ended_age_seconds is None:
+        yield "page read", f"{format.duration(probe.age_seconds)} ago", "text"
+    on = [name for name, state in probe.hooks.items() if state == "on"]
+    if on:
+        yield "hooks on", ", ".join(on), "text"
+    off = {name: why for name, why in probe.hooks.items() if why != "on"}
+    for why, names in groupby(sorted(off, key=lambda name: off[name]), key=lambda name: off[name]):
+        yield "off", f"{', '.join(names)}: {why}", "dim"
+    if probe.socket is not None:
+        yield "socket", probe.socket, "dim"
+
+
+def _versions(probe: ProbeFrame) -> Iterable[Fact]:
+    pairs = (
+        ("Python", probe.python_version),
+        ("torch", probe.torch_version),
+        ("CUDA", probe.cuda_version),
+        ("NCCL", probe.nccl_version),
+    )
+    told = [f"{name} {version}" for name, version in pairs if version]
+    yield "libraries", f" {DOT} ".join(told) or DASH, "text"
+    yield "precision", probe.precision or DASH, "text"
+
+
+def _process(frame: Frame, rank: RankFrame) -> Iterable[Fact]:
+    process = frame.process(rank.pid)
+    gpu = DASH if rank.gpu_index is None else str(rank.gpu_index)
+    yield "pid", f"{rank.pid} {DOT} GPU {gpu} {DOT} {len(rank.workers)} {TIMES} worker", "text"
+    if process is not None:
+        where = f"{process.state or DASH} in {process.wait_channel or DASH}"
+        state = "running" if process.state == "R" else where
+        yield "state", f"{state} {DOT} {format.quantity(process.cpu_cores, 'cores')}", "text"
+        yield "command", plain(" ".join(process.command or ())) or DASH, "dim"
+
+
+def _missing(rank: RankFrame) -> Iterable[Fact]:
+    for field, reason in sorted(rank.missing.items()):
+        yield field.replace("_", " "), reason, "dim"
+
+
+def _spread(ratio: float | None) -> str:
+    return "" if ratio is None else f" {DOT} ±{ratio * 100:.1f} %"
+
+
+def _count(value: int | None) -> str:
+    return DASH if value is None else format.grouped(value)
