@@ -55,7 +55,11 @@ def _buried(
 
 def _home(before: JobFrame | None, jobs: dict[str, JobFrame], probe: ProbeReading) -> JobFrame:
     if before is not None:
-        return jobs.get(before.id) or msgspec.structs.replace(before, ranks=(), pids=())
+        if before.id in jobs:
+            return jobs[before.id]
+        # Where nothing launched the ranks, a job is called by its oldest one: that may be the dead one.
+        heir = next((job for job in jobs.values() if not {*before.pids}.isdisjoint(job.pids)), None)
+        return heir or msgspec.structs.replace(before, ranks=(), pids=())
     for job in jobs.values():
         if _misses(job, probe):
             return job

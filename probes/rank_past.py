@@ -62,9 +62,10 @@ def remember(past: RankPast | None, probe: ProbeReading) -> RankPast:
 
 def minute_phases(past: RankPast, probe: ProbeReading) -> tuple[dict[str, float], float]:
     """Share of each phase in the last minute, and how many seconds of it were seen."""
-    base = past.marks[0]
-    seconds = probe.monotonic_seconds - base.monotonic_seconds
-    return shares_of(probe.phase_seconds, base.phase_seconds), max(0.0, seconds)
+    now = probe.monotonic_seconds
+    base = _at(past.marks, now - MINUTE_SECONDS)
+    seconds = max(0.0, now - base.monotonic_seconds)
+    return shares_of(probe.phase_seconds, base.phase_seconds), seconds
 
 
 def shares_of(now: Mapping[str, float], before: Mapping[str, float]) -> dict[str, float]:
@@ -117,25 +118,49 @@ def _joined_segments(
 def _joined_marks(known: tuple[PhaseMark, ...], probe: ProbeReading) -> tuple[PhaseMark, ...]:
     now = probe.monotonic_seconds
     if not known:
-        return (_first_mark(probe),)
+        return _of_the_minute(_first_marks(probe))
     if now - known[-1].monotonic_seconds < _MARK_SECONDS:
         return known
-    marks = (*known, PhaseMark(now, probe.phase_seconds))
+    return _of_the_minute((*known, PhaseMark(now, probe.phase_seconds)))
+
+
+def _of_the_minute(marks: tuple[PhaseMark, ...]) -> tuple[PhaseMark, ...]:
+    """Those of the last minute, and the one before them."""
+    start = marks[-1].monotonic_seconds - MINUTE_SECONDS
     old = 0
-    while old + 1 < len(marks) and marks[old + 1].monotonic_seconds <= now - MINUTE_SECONDS:
+    while old + 1 < len(marks) and marks[old + 1].monotonic_seconds <= start:
         old += 1
     return marks[old:]
 
 
-def _first_mark(probe: ProbeReading) -> PhaseMark:
-    """Where the counters stood at the oldest phase that the page still has, a minute ago at most."""
-    now = probe.monotonic_seconds
-    if not probe.segments:
-        return PhaseMark(now, probe.phase_seconds)
-    start = max(probe.segments[0].monotonic_seconds, now - MINUTE_SECONDS)
-    ends = [segment.monotonic_seconds for segment in probe.segments[1:]] + [now]
-    counters = dict(probe.phase_seconds)
-    for segment, end in zip(probe.segments, ends, strict=True):
-        inside = max(0.0, end - max(start, segment.monotonic_seconds))
-        counters[segment.phase] = max(0.0, counters.get(segment.phase, 0.0) - inside)
-    return PhaseMark(start, counters)
+def _at(marks: Sequence[PhaseMark], moment: float) -> PhaseMark:
+    """Where the counters stood then, if that is between the first two marks; else the first."""
+    first = marks[0]
+    if len(marks) < 2 or moment <= first.monotonic_seconds:
+        return first
+    after = marks[1]
+    passed = moment - first.monotonic_seconds
+    share = min(1.0, passed / (after.monotonic_seconds - first.monotonic_seconds))
+    return PhaseMark(
+        moment,
+        {
+            phase: (before := first.phase_seconds.get(phase, 0.0)) + share * (seconds - before)
+            for phase, seconds in after.phase_seconds.items()
+        },
+    )
+
+
+def _first_marks(probe: ProbeReading) -> tuple[PhaseMark, ...]:
+    """Where the counters stood at the beginnings of the phases that the page still has."""
+    counters, end = probe.phase_seconds, probe.monotonic_seconds
+    marks = [PhaseMark(end, counters)]
+    for segment in reversed(probe.segments):
+        spent = max(0.0, end - segment.monotonic_seconds)
+        before = max(0.0, counters.get(segment.phase, 0.0) - spent)
+        counters = {**counters, segment.phase: before}
+        end = min(end, segment.monotonic_seconds)
+        if spent > 0 and marks[-1].monotonic_seconds - end >= _MARK_SECONDS:
+            marks.append(PhaseMark(end, counters))
+    if end < marks[-1].monotonic_seconds:
+        marks.append(PhaseMark(end, counters))
+    return tuple(reversed(marks))

@@ -92,6 +92,8 @@ def precise(seconds: float | None) -> str:
     """Step times, with three digits: ``2.32 s``, ``132 ms``, ``1.90 ms``."""
     if seconds is None or not math.isfinite(seconds):
         return DASH
+    if seconds <= 0.0:
+        return "0 s"
     if seconds >= 0.9995:
         return f"{seconds:.2f} s" if seconds < 99.995 else f"{seconds:.0f} s"
     return f"{seconds * 1e3:.0f} ms" if seconds >= 0.00995 else f"{seconds * 1e3:.2f} ms"
