@@ -11,7 +11,7 @@ import msgspec
 from textual.pilot import Pilot
 
 from gputop.probes.derive import derive
-from gputop.probes.frame import Frame, GpuFrame, ProcessFrame
+from gputop.probes.frame import Frame, GpuFrame, ProcessFrame, RankFrame
 from gputop.probes.sample import Reply
 from gputop.probes.simulator import SimulatedNode
 from gputop.rules.catalogue import make_rules
@@ -71,6 +71,32 @@ def with_gpus(judged: Judgement, count: int) -> Judgement:
         msgspec.structs.replace(gpus[index % len(gpus)], index=index) for index in range(count)
     )
     return changed(judged, gpus=tuple(copies))
+
+
+def with_ranks(judged: Judgement, count: int) -> Judgement:
+    """As many ranks in the one job as that, copies of those that there are."""
+    (job,) = judged.frame.jobs
+    ranks = tuple(
+        msgspec.structs.replace(job.ranks[number % len(job.ranks)], rank=number, gpu_index=number)
+        for number in range(count)
+    )
+    return changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks, world_size=count),))
+
+
+def without_probes(judged: Judgement) -> Judgement:
+    """The same with no probe in any rank."""
+    (job,) = judged.frame.jobs
+    ranks = tuple(
+        RankFrame(
+            rank=rank.rank,
+            pid=rank.pid,
+            start_time_seconds=rank.start_time_seconds,
+            gpu_index=rank.gpu_index,
+            missing={"phase": "no probe in this process: start it under `gputop run`"},
+        )
+        for rank in job.ranks
+    )
+    return changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks),), probes=(), pasts=())
 
 
 def bare_gpu(index: int) -> GpuFrame:

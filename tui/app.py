@@ -149,7 +149,8 @@ class GputopApp(App[int]):
         """Draw the screen in front."""
         self._draw_due = False
         self._drawn = self.reader.clock()
-        if isinstance(self.screen, PictureScreen):
+        # Asked for a moment ago, perhaps, and by now there is no screen any more.
+        if self.screen_stack and isinstance(self.screen, PictureScreen):
             self.screen.redraw()
 
     def standing(self) -> str:

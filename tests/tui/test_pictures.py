@@ -11,7 +11,16 @@ from textual.pilot import Pilot
 from gputop.rules.finding import Judgement
 from gputop.tui.app import GputopApp
 
-from tui_watch import app_of, changed, finding, judgement, with_gpu, with_gpus
+from tui_watch import (
+    app_of,
+    changed,
+    finding,
+    judgement,
+    with_gpu,
+    with_gpus,
+    with_ranks,
+    without_probes,
+)
 
 Compare = Callable[..., bool]
 THERMAL = "thermal-throttle"
@@ -118,3 +127,52 @@ def test_a_question_before_a_signal(snap_compare: Compare) -> None:
 def test_too_small(snap_compare: Compare) -> None:
     app, _ = app_of(judgement("gpu-lost"))
     assert compared(snap_compare, app, 40, 5)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(60, 16), (80, 24), (132, 43), (200, 50)])
+def test_a_job_with_a_straggler(snap_compare: Compare, columns: int, lines: int) -> None:
+    app, _ = app_of(judgement("straggler"))
+    assert compared(snap_compare, app, columns, lines, ["2"])
+
+
+def test_a_job_that_hangs_in_ascii(snap_compare: Compare) -> None:
+    app, _ = app_of(judgement("gpu-lost"), ascii_only=True)
+    assert compared(snap_compare, app, 132, 43, ["2"])
+
+
+def test_a_job_with_a_dead_rank_without_colours(
+    snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app, _ = app_of(judgement("rank-died"))
+    assert compared(snap_compare, app, 80, 24, ["2"])
+
+
+def test_a_job_of_64_ranks(snap_compare: Compare) -> None:
+    app, _ = app_of(with_ranks(judgement("straggler"), 64))
+    assert compared(snap_compare, app, 100, 30, ["2", "end"])
+
+
+def test_a_job_without_probes(snap_compare: Compare) -> None:
+    app, _ = app_of(without_probes(judgement()))
+    assert compared(snap_compare, app, 80, 24, ["2"])
+
+
+def test_two_jobs(snap_compare: Compare) -> None:
+    judged = judgement()
+    (job,) = judged.frame.jobs
+    first = msgspec.structs.replace(job, ranks=job.ranks[:6])
+    other = msgspec.structs.replace(job, id="other", name="eval.py", ranks=job.ranks[6:])
+    app, _ = app_of(changed(judged, jobs=(first, other)))
+    assert compared(snap_compare, app, 100, 30, ["2", "l"])
+
+
+def test_main_with_a_dead_rank(snap_compare: Compare) -> None:
+    app, _ = app_of(judgement("rank-died"))
+    assert compared(snap_compare, app, 132, 43)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (132, 43)])
+def test_one_rank(snap_compare: Compare, columns: int, lines: int) -> None:
+    app, _ = app_of(judgement("gpu-lost"))
+    assert compared(snap_compare, app, columns, lines, ["2", "down", "enter"])

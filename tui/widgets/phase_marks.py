@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ..bars import shares
 from ..glyphs import BLOCK
-from ..lines import Span, plain
+from ..lines import Span, plain, width_of
 from .gpu_cells import PHASE_ROLES
 
 ORDER = (
@@ -46,7 +46,8 @@ _LETTERS = {
 
 def letter_of(phase: str) -> str:
     """Of a phase that the user named, its first."""
-    return _LETTERS.get(phase) or plain(phase)[:1].upper() or "?"
+    letter = _LETTERS.get(phase) or plain(phase)[:1].upper()
+    return letter if width_of(letter) == 1 else "?"
 
 
 def role_of_phase(phase: str) -> str:

@@ -10,7 +10,7 @@ from ...probes.step_figures import RECENT
 from .. import format
 from ..bars import gauge
 from ..glyphs import DOT
-from ..lines import Line, LineBuilder, heading, left, right
+from ..lines import Line, LineBuilder, heading, left, plain, right
 from .phase_marks import in_order, letter_of, role_of_phase
 from .rank_table import name_of_rank
 
@@ -36,7 +36,9 @@ def _line(name: str, ranks: Sequence[RankFrame], width: int) -> Line:
     step = median(rank.step_p50_seconds or 0.0 for rank in ranks)
     usual, least, most = median(taken), min(taken), max(taken)
     line = LineBuilder(width).gap().add(f"{letter_of(name)} ", role_of_phase(name))
-    line.add(left(name, 11)).extend(gauge(usual / step if step else None, 24, role_of_phase(name)))
+    line.add(left(plain(name), 11)).extend(
+        gauge(usual / step if step else None, 24, role_of_phase(name))
+    )
     line.add(right(format.precise(usual), 9), "strong")
     line.add(f"  {right(format.precise(least), 7)} to {right(format.precise(most), 7)}", "dim")
     excess = most - usual

@@ -46,7 +46,7 @@ def _wrapping(facts: Callable[[], Iterable[Fact]], room: int) -> Callable[[], It
     def wrapped() -> Iterable[Fact]:
         for label, value, role in facts():
             for at, part in enumerate(textwrap.wrap(plain(value), max(8, room)) or [""]):
-                yield "" if at else label, part, role
+                yield "" if at else plain(label), part, role
 
     return wrapped
 

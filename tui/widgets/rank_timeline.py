@@ -10,7 +10,7 @@ from ...probes.frame import JobFrame, RankFrame
 from ...probes.rank_waits import Track, Wait
 from .. import format
 from ..glyphs import BAR_REST, DOT
-from ..lines import Line, LineBuilder, Span, heading, left
+from ..lines import Line, LineBuilder, Span, heading, left, plain
 from ..view import Block, View, rank_target
 from .phase_marks import in_order, letter_of, role_of_phase, run_of
 from .rank_delays import Past
@@ -55,7 +55,7 @@ def timeline_title(job: JobFrame, past: Past, width: int) -> Line:
     seen |= {rank.phase for rank in job.ranks if rank.phase}
     legend: list[Span] = []
     for phase in in_order(dict.fromkeys(seen, 0.0)):
-        legend += [(letter_of(phase), role_of_phase(phase)), (f" {phase}  ", "dim")]
+        legend += [(letter_of(phase), role_of_phase(phase)), (f" {plain(phase)}  ", "dim")]
         if phase == "comm":
             legend += [(BAR_REST * 2, "comm"), (" waits  ", "dim")]
     line = LineBuilder(width).extend(heading(f"Last {format.duration(past.seconds)}", width)[:2])

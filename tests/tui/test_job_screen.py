@@ -1,0 +1,295 @@
+"""The job screen: every size, any number of ranks and jobs, the dead, and those of whom nothing is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gputop.probes.frame import Frame, JobFrame, RankFrame
+from gputop.probes.rank_past import RankPast
+from gputop.rules.finding import Judgement
+from gputop.tui.lines import text_of, width_of
+from gputop.tui.screens.job_picture import draw_job, jobs_in_order, rows_of
+from gputop.tui.screens.picture_screen import picture
+from gputop.tui.view import Block, View, rank_target
+from gputop.tui.widgets.canvas import Canvas
+from gputop.tui.widgets.rank_delays import delays_of, past_of
+from gputop.tui.widgets.rank_facts import rank_fact_lines
+from gputop.tui.widgets.step_chart import outlier_seconds, steps_of
+
+from probe_scenes import step
+from tui_watch import (
+    Clock,
+    app_of,
+    changed,
+    judgement,
+    running,
+    view,
+    with_ranks,
+    without_probes,
+)
+
+SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-died", "input-bound")
+SIZES = [(60, 15), (80, 23), (132, 42), (200, 49)]
+
+
+def drawn(shown: View, width: int, height: int) -> Block:
+    jobs = jobs_in_order(shown.frame)
+
+    def draw(view: View, width: int, height: int) -> Block:
+        return draw_job(view, jobs[0] if jobs else None, width, height)
+
+    return picture(shown, width, height, draw)
+
+
+def text(block: Block) -> str:
+    return "\n".join(text_of(line) for line in block.lines)
+
+
+@given(
+    width=st.integers(20, 250),
+    height=st.integers(5, 70),
+    ranks=st.integers(0, 64),
+    scenario=st.sampled_from(SCENARIOS),
+    shaded=st.booleans(),
+    filter=st.sampled_from(["", "r1", "comm", "no such thing"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_it_has_exactly_its_size(
+    width: int, height: int, ranks: int, scenario: str, shaded: bool, filter: str
+) -> None:
+    shown = view(with_ranks(judgement(scenario), ranks), shaded=shaded, filter=filter)
+    block = drawn(shown, width, height)
+    assert len(block.lines) == len(block.targets) == height
+    assert {width_of(text_of(line)) for line in block.lines} == {width}
+    assert all(text_of(line).isprintable() for line in block.lines)
+
+
+@given(room=st.integers(12, 90), ranks=st.integers(1, 64), phases=st.integers(0, 14))
+def test_all_lines_are_given_out_and_every_part_has_some(
+    room: int, ranks: int, phases: int
+) -> None:
+    rows = rows_of(room, ranks, phases)
+    assert sum(rows) == room
+    assert rows.table >= 2 and rows.timeline >= 2 and rows.chart >= 3
+    assert rows.phases in (0, phases + 1)
+    assert rows.table <= ranks + 2
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_one_of_64_ranks_is_within_reach(size: tuple[int, int]) -> None:
+    judged = with_ranks(judgement("straggler"), 64)
+    for rank in judged.frame.jobs[0].ranks[::9]:
+        target = rank_target(rank)
+        assert drawn(view(judged, selected=target), *size).targets.count(target) >= 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_whoever_is_waited_for_is_in_sight_and_named(size: tuple[int, int]) -> None:
+    said = text(drawn(view(judgement("gpu-lost")), *size))
+    assert "waits for r3" in said
+    assert any(line.startswith(" r3 ") for line in said.splitlines())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_dead_say_what_they_died_in(size: tuple[int, int]) -> None:
+    said = text(drawn(view(judgement("rank-died")), *size))
+    assert "died in backward of step 18 171, 57 s ago" in said
+    assert "1 died" in said
+
+
+def test_the_straggler_is_told_and_so_is_its_phase() -> None:
+    said = text(drawn(view(judgement("straggler")), 132, 42))
+    row = next(line for line in said.splitlines() if line.startswith(" r3 "))
+    assert "delays 7: 4" in row
+    data = next(line for line in said.splitlines() if line.startswith(" d data"))
+    assert "r3 1.8" in data and "a step" in data
+
+
+def test_waiting_is_drawn_as_waiting() -> None:
+    judged = judgement("straggler")
+    lines = text(drawn(view(judged), 132, 42)).splitlines()
+    timeline = lines[next(at for at, line in enumerate(lines) if "── Last" in line) + 1 :]
+    rows = {line.split()[0]: line for line in timeline if line.startswith(" r")}
+    assert "┈" * 8 in rows["r0"] and "waits for r3" in rows["r0"]
+    assert "┈" not in rows["r3"]
+
+
+def test_delays_are_those_of_the_rhythm() -> None:
+    """Rank 3 takes 1.87 s longer in each step of 4.2 s."""
+    frame = judgement("straggler").frame
+    delays = delays_of(past_of(frame, frame.jobs[0]))
+    assert delays.keys() == {3}
+    assert delays[3].ranks == 7
+    assert delays[3].ratio == pytest.approx(1.87 / 4.17, abs=0.05)
+
+
+def test_a_healthy_job_has_no_delays_worth_a_word() -> None:
+    assert "delays" not in text(drawn(view(judgement("healthy")), 200, 49))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_job_without_probes_says_how_to_get_them(size: tuple[int, int]) -> None:
+    said = text(drawn(view(without_probes(judgement())), *size))
+    assert said.count("no probe in this process") >= min(8, size[1] - 6)
+    assert "gputop run -- COMMAND" in said
+
+
+def test_one_rank_without_a_probe_among_others_says_so() -> None:
+    judged = judgement()
+    (job,) = judged.frame.jobs
+    bare = without_probes(judged).frame.jobs[0].ranks[2]
+    ranks = (*job.ranks[:2], bare, *job.ranks[3:])
+    mixed = changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks),))
+    said = text(drawn(view(mixed), 132, 42))
+    assert said.count("no probe in this process") == 1
+
+
+def test_outliers_are_told_from_usual_steps_whatever_they_are() -> None:
+    usual = [1.0, 1.01, 0.99, 1.02, 0.98] * 6
+    assert max(usual) < outlier_seconds(sorted([*usual, 9.0, 12.0])) < 1.3
+    noisy = [0.5, 1.0, 1.5] * 10
+    assert outlier_seconds(sorted(noisy)) > 1.5
+
+
+def with_steps(judged: Judgement, seconds: list[float]) -> Frame:
+    rank = judged.frame.jobs[0].ranks[0]
+    past = RankPast(
+        pid=rank.pid,
+        start_time_seconds=rank.start_time_seconds,
+        reading_seconds=1.0,
+        steps=tuple(step(number, 1.0, each) for number, each in enumerate(seconds)),
+    )
+    return changed(judged, pasts=(past,)).frame
+
+
+def test_an_odd_step_is_drawn_in_another_role() -> None:
+    frame = with_steps(judgement(), [1.0] * 20 + [3.0] + [1.0] * 10)
+    block = drawn(view(msgspec.structs.replace(judgement(), frame=frame)), 132, 42)
+    assert "1 odd" in text(block) and "slowest 3.00 s, step 20" in text(block)
+    hot = {span_text for line in block.lines for span_text, role in line if role == "hot"}
+    assert "█" in hot
+
+
+def test_a_step_that_does_not_end_is_shown_while_it_runs() -> None:
+    frame = judgement("gpu-lost").frame
+    steps = steps_of(frame, frame.jobs[0].ranks)
+    assert steps.running is not None
+    assert steps.running[0] == 18_171 and 55 < steps.running[1] < 62
+    healthy = judgement("healthy").frame
+    assert steps_of(healthy, healthy.jobs[0].ranks).running is None
+
+
+MAYBE: Any = st.one_of(st.none(), st.floats(), st.floats(0, 100))
+ODD: Any = st.text(max_size=20)
+
+
+@st.composite
+def odd_ranks(draw: Any) -> RankFrame:
+    """A rank of which nothing can be relied on."""
+    numbers = {
+        field: draw(MAYBE)
+        for field in (
+            "phase_age_seconds",
+            "step_seconds",
+            "step_p50_seconds",
+            "step_p99_seconds",
+            "host_step_seconds",
+            "gpu_step_seconds",
+            "run_ahead_seconds",
+            "samples_per_second",
+            "tokens_per_second",
+            "throughput_spread_ratio",
+            "loss",
+        )
+    }
+    return RankFrame(
+        rank=draw(st.one_of(st.none(), st.integers(0, 10**6))),
+        pid=draw(st.integers(1, 10**9)),
+        start_time_seconds=0.0,
+        gpu_index=draw(st.one_of(st.none(), st.integers(0, 99))),
+        phase=draw(st.one_of(st.none(), ODD, st.just("comm"))),
+        step=draw(st.one_of(st.none(), st.integers(0, 2**63))),
+        current_step=draw(st.one_of(st.none(), st.integers(0, 2**63))),
+        step_age_seconds=draw(st.one_of(st.none(), st.floats(0, 1e9))),
+        ended_age_seconds=draw(st.one_of(st.none(), st.floats(0, 1e9))),
+        phases_last_steps=draw(st.dictionaries(ODD, st.floats(0, 1), max_size=4)),
+        waits_for=tuple(draw(st.lists(st.integers(0, 99), max_size=3))),
+        missing={draw(ODD): draw(ODD)},
+        **numbers,
+    )
+
+
+@given(st.lists(odd_ranks(), max_size=5), ODD, st.integers(60, 200), st.integers(15, 60))
+@settings(max_examples=50, deadline=None)
+def test_no_rank_however_odd_breaks_it(
+    ranks: list[RankFrame], name: str, width: int, height: int
+) -> None:
+    job = JobFrame(id="j", name=name, ranks=tuple(ranks))
+    frame = Frame(time_seconds=1.0, monotonic_seconds=1e9, node="n", jobs=(job, job))
+    block = drawn(view(Judgement(frame=frame)), width, height)
+    assert {width_of(text_of(line)) for line in block.lines} == {width}
+    for rank in ranks:
+        for line in rank_fact_lines(frame, job, rank, width):
+            assert width_of(text_of(line)) == width
+
+
+def shown(app: Any) -> str:
+    return "\n".join(text_of(line) for line in app.screen.query_one(Canvas).lines)
+
+
+async def test_the_keys() -> None:
+    app, _ = app_of(judgement("gpu-lost"))
+    async with running(app) as pilot:
+        await pilot.press("2")
+        await pilot.pause()
+        assert app.screen.id == "job" and "── Step time" in shown(app)
+        await pilot.press("down", "down", "enter")
+        await pilot.pause()
+        assert app.screen.id == "rank" and "launched fewer: r3 (18 170)" in shown(app)
+        await pilot.press("l", "l")
+        await pilot.pause()
+        assert shown(app).splitlines()[1].startswith(" r3")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.screen.id == "job"
+
+
+async def test_another_job_is_a_key_away() -> None:
+    judged = judgement()
+    (job,) = judged.frame.jobs
+    other = msgspec.structs.replace(job, id="other", name="eval.py", ranks=job.ranks[6:])
+    first = msgspec.structs.replace(job, ranks=job.ranks[:6])
+    app, _ = app_of(changed(judged, jobs=(other, first)))
+    async with running(app) as pilot:
+        await pilot.press("2")
+        await pilot.pause()
+        said = shown(app)
+        assert "1 of 2 · 6 ranks of 8" in said and "eval.py 2 ranks" in said
+        await pilot.press("l")
+        await pilot.pause()
+        assert "2 of 2 · 2 ranks of 8" in shown(app)
+
+
+async def test_a_node_without_jobs_says_so() -> None:
+    app, _ = app_of(changed(judgement(), jobs=()))
+    async with running(app) as pilot:
+        await pilot.press("2", "enter", "l", "down")
+        await pilot.pause()
+        assert "no training job is known" in shown(app)
+
+
+async def test_a_rank_that_goes_while_it_is_looked_at() -> None:
+    clock = Clock()
+    app, watch = app_of(judgement(), clock=clock)
+    async with running(app) as pilot:
+        await pilot.press("2", "down", "enter")
+        await pilot.pause()
+        clock.now += 1.0
+        watch.push(changed(judgement(), jobs=(), sequence=1))
+        await pilot.pause()
+        assert "not there any more" in shown(app)
