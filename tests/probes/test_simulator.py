@@ -34,7 +34,15 @@ COUNTERS = {
         "major_faults",
     ),
     "cgroups": ("cpu_periods", "cpu_throttled_periods", "cpu_throttled_seconds", "oom_kills"),
-    "probes": ("step", "samples", "phase_monotonic_seconds"),
+    "probes": (
+        "step",
+        "samples",
+        "tokens",
+        "gc_pauses",
+        "gc_pause_seconds",
+        "phase_monotonic_seconds",
+        "step_monotonic_seconds",
+    ),
 }
 HOST_COUNTERS = (
     "cpu_busy_seconds",
@@ -240,3 +248,71 @@ def test_a_sample_costs_little() -> None:
     milliseconds = (time.process_time() - began) / 200 * 1e3
     print(f"{milliseconds:.2f} ms a sample; target 1 ms")
     assert milliseconds < 5.0
+
+
+@pytest.mark.parametrize("moment", [-95.0, -66.0])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_segments_and_steps_agree_with_the_counters(scenario: str, moment: float) -> None:
+    """Three views of the same rhythm: spans, sums per step, and counters since the probe began."""
+    simulated = node(scenario)
+    before, after = simulated.sample_at(moment), simulated.sample_at(moment + 13.0)
+    for old, new in zip(before.probes, after.probes, strict=bool(after.probes)):
+        spans: dict[str, float] = {}
+        ends = [segment.monotonic_seconds for segment in new.segments[1:]] + [new.monotonic_seconds]
+        for segment, end in zip(new.segments, ends, strict=True):
+            inside = end - max(segment.monotonic_seconds, old.monotonic_seconds)
+            spans[segment.phase] = spans.get(segment.phase, 0.0) + max(0.0, inside)
+        for phase, seconds in new.phase_seconds.items():
+            grown = seconds - old.phase_seconds.get(phase, 0.0)
+            assert spans.get(phase, 0.0) == pytest.approx(grown, abs=1e-4)
+        last = new.segments[-1]
+        assert (last.phase, last.monotonic_seconds) == (new.phase, new.phase_monotonic_seconds)
+        assert new.step is not None and last.step == new.step + 1
+        for step in new.steps:
+            assert sum(step.phases.values()) == pytest.approx(step.seconds)
+
+
+def test_a_probe_tells_the_steps_since_the_sample_before() -> None:
+    simulated = node()
+    for interval in (0.2, 1.0, 10.0):
+        before = simulated.sample_at(-interval, interval).probes[0]
+        now = simulated.sample_at(0.0, interval).probes[0]
+        assert before.step is not None and now.step is not None
+        told = {step.number for step in now.steps}
+        assert told >= set(range(before.step + 1, now.step + 1))
+
+
+def test_the_gpu_times_of_a_step_come_later_than_the_step() -> None:
+    simulated = node()
+    seen = [
+        step
+        for tenths in range(50)
+        for step in simulated.sample_at(tenths / 10).probes[0].steps
+        if step.number == (simulated.sample_at(4.9).probes[0].step or 0)
+    ]
+    assert not seen[0].gpu_phases and seen[0].run_ahead_seconds is None
+    assert seen[-1].gpu_phases and (seen[-1].run_ahead_seconds or 0.0) > 0.05
+
+
+def test_a_starved_rank_has_no_batch_ready_and_nothing_ahead() -> None:
+    starved, fed = (node(name).sample_at(0.0).probes[1] for name in ("input-bound", "healthy"))
+    assert starved.loader is not None and fed.loader is not None
+    assert starved.loader.queue_depth == 0
+    assert (fed.loader.queue_depth or 0) >= 6
+    ahead = [
+        step.run_ahead_seconds
+        for at in range(-9, 1)
+        for step in node("input-bound").sample_at(float(at)).probes[1].steps
+        if step.run_ahead_seconds is not None
+    ]
+    assert ahead and max(ahead) < 0.01
+
+
+def test_a_rank_that_hangs_has_launched_one_collective_less() -> None:
+    probes = node("gpu-lost").sample_at(0.0).probes
+    launched = [probe.collectives[0].sequence for probe in probes]
+    assert launched[3] == min(launched) == max(launched) - 1
+    assert probes[3].phase == "backward"
+    assert probes[3].collectives[0].in_flight_monotonic_seconds is None
+    for probe in (*probes[:3], *probes[4:]):
+        assert probe.collectives[0].in_flight_monotonic_seconds == probe.phase_monotonic_seconds
