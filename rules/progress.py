@@ -28,9 +28,10 @@ def is_unsettled(rank: RankFrame) -> bool:
 
 def overdue_seconds(job: JobFrame) -> float | None:
     """For how long the whole job has ended no step, where that is too long; else ``None``."""
-    ages = [rank.step_age_seconds for rank in job.ranks if rank.step_age_seconds is not None]
-    steps = [rank.step_seconds for rank in job.ranks if rank.step_seconds is not None]
-    if not ages or not steps or any(map(is_unsettled, job.ranks)):
+    alive = job.living
+    ages = [rank.step_age_seconds for rank in alive if rank.step_age_seconds is not None]
+    steps = [rank.step_seconds for rank in alive if rank.step_seconds is not None]
+    if not ages or not steps or any(map(is_unsettled, alive)):
         return None
     age = min(ages)
     return age if _too_long(age, median(steps)) else None
@@ -40,7 +41,7 @@ def stuck_ranks(frame: Frame, typical: Typical) -> list[RankFrame]:
     """Ranks whose step is overdue, without those that only wait in a collective for one of them."""
     found: list[RankFrame] = []
     for job in frame.jobs:
-        found += _stuck_in(job.ranks, typical)
+        found += _stuck_in(job.living, typical)
     return found
 
 

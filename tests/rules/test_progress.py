@@ -44,7 +44,7 @@ def test_a_stall_counts_from_the_last_step_on() -> None:
     assert 0.40 < share(frame, history, HUNG, STALLED) < 0.55
 
 
-@pytest.mark.parametrize("scenario", sorted(set(SCENARIOS) - {"gpu-lost"}))
+@pytest.mark.parametrize("scenario", sorted(set(SCENARIOS) - {"gpu-lost", "rank-died"}))
 def test_a_job_that_goes_on_is_never_overdue(scenario: str) -> None:
     node = SimulatedNode(scenario, start_time_seconds=1.8e9)
     frame = None

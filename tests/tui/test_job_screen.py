@@ -69,13 +69,15 @@ def test_it_has_exactly_its_size(
     assert all(text_of(line).isprintable() for line in block.lines)
 
 
-@given(room=st.integers(12, 90), ranks=st.integers(1, 64), phases=st.integers(0, 14))
+@given(room=st.integers(4, 90), ranks=st.integers(1, 64), phases=st.integers(0, 14))
 def test_all_lines_are_given_out_and_every_part_has_some(
     room: int, ranks: int, phases: int
 ) -> None:
     rows = rows_of(room, ranks, phases)
     assert sum(rows) == room
-    assert rows.table >= 2 and rows.timeline >= 2 and rows.chart >= 3
+    assert rows.table >= 2
+    if room >= 7:
+        assert rows.timeline >= 2 and rows.chart >= 3
     assert rows.phases in (0, phases + 1)
     assert rows.table <= ranks + 2
 
@@ -224,7 +226,7 @@ def odd_ranks(draw: Any) -> RankFrame:
     )
 
 
-@given(st.lists(odd_ranks(), max_size=5), ODD, st.integers(60, 200), st.integers(15, 60))
+@given(st.lists(odd_ranks(), max_size=5), ODD, st.integers(60, 200), st.integers(7, 60))
 @settings(max_examples=50, deadline=None)
 def test_no_rank_however_odd_breaks_it(
     ranks: list[RankFrame], name: str, width: int, height: int

@@ -159,7 +159,7 @@ async def test_ascii_is_ascii(columns: int) -> None:
 
 async def test_no_colour_is_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app, _ = app_of(judgement("gpu-lost"))
+    app, _ = app_of(judgement("input-bound"))
     async with running(app):
         canvas = app.screen.query_one(Canvas)
         for y in range(len(canvas.lines)):

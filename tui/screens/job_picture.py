@@ -19,6 +19,7 @@ from ..widgets.step_chart import step_chart_lines, steps_of
 from ..widgets.top_line import top_line
 
 _LEAST_CHART = 3
+_LEAST_TABLE = 2
 _ROOMY = 24
 """Lines from which the chart is worth more than a glance."""
 _HOW_TO_PROBE = (
@@ -58,7 +59,7 @@ def draw_job(view: View, job: JobFrame | None, width: int, height: int) -> Block
         return Block.of([*head, heading("Job", width), said, *[blank(width)] * (height - 3)])
     head += _titles(view, job, width)
     block = Block.of(head) + _panels(view, job, width, height - len(head))
-    rest = height - len(block.lines)
+    rest = max(0, height - len(block.lines))
     return Block(block.lines[:height], block.targets[:height]) + Block.of([blank(width)] * rest)
 
 
@@ -70,6 +71,10 @@ def rows_of(room: int, ranks: int, phases: int) -> Rows:
         ranks: how many there are.
         phases: how many there are; their table comes where nothing else needs the lines.
     """
+    if room < 2 * _LEAST_TABLE + _LEAST_CHART:
+        timeline = max(0, min(ranks + 1, room - _LEAST_TABLE))
+        timeline = timeline if timeline >= _LEAST_TABLE else 0
+        return Rows(room - timeline, 0, 0, timeline)
     chart = _LEAST_CHART if room < _ROOMY else max(_LEAST_CHART + 1, room // 5)
     each = max(2, min(ranks + 1, (room - chart) // 2))
     spare = room - chart - 2 * each
@@ -88,15 +93,21 @@ def _panels(view: View, job: JobFrame, width: int, room: int) -> Block:
     rows = rows_of(room, len(ranks), len(phases))
     past = past_of(view.frame, job)
     table = _table(view, job, ranks, past, width, rows.table)
-    chosen = [rank for rank in ranks if rank_target(rank) == view.selected]
-    chart = step_chart_lines(steps_of(view.frame, chosen or job.ranks), job, width, rows.chart)
+    block = table + Block.of(_steps(view, job, width, rows))
+    if not rows.timeline:
+        return block
     shown = _visible(view, ranks, rows.timeline - 1)
-    middle = [*chart, *(phase_lines(job.living or job.ranks, width) if rows.phases else ())]
-    return (
-        table
-        + Block.of(middle[: rows.chart + rows.phases])
-        + timeline_block(view, job, shown, past, width)
-    )
+    return block + timeline_block(view, job, shown, past, width)
+
+
+def _steps(view: View, job: JobFrame, width: int, rows: Rows) -> list[Line]:
+    """The chart of all ranks, or of the selected one, and the phases."""
+    if not rows.chart:
+        return []
+    chosen = [rank for rank in job.ranks if rank_target(rank) == view.selected]
+    lines = step_chart_lines(steps_of(view.frame, chosen or job.ranks), job, width, rows.chart)
+    told = phase_lines(job.living or job.ranks, width)[: rows.phases]
+    return lines + told
 
 
 def _table(

@@ -21,6 +21,7 @@ class JobScreen(PictureScreen):
         Binding("l,right", "other(1)", "next job", show=False),
         Binding("h,left", "other(-1)", "previous job", show=False),
     ]
+    WITHOUT = frozenset({"signal", "sort"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,13 +39,13 @@ class JobScreen(PictureScreen):
         self.gputop.open(target)
 
     def action_open(self) -> None:
-        view = self.gputop.view(self.selected)
+        view = self.view()
         target = self.selected or (next(iter(self.targets(view)), None) if view else None)
         if target is not None:
             self.open(target)
 
     def action_other(self, step: int) -> None:
-        view = self.gputop.view(None)
+        view = self.view()
         job = self._job(view) if view else None
         if view is None or job is None:
             return

@@ -13,7 +13,7 @@ from ..widgets.rank_facts import rank_fact_lines
 from ..widgets.rank_table import name_of_rank, state_text
 from ..widgets.step_chart import step_chart_lines, steps_of
 from ..widgets.top_line import top_line
-from .picture_screen import PictureScreen
+from .picture_screen import SCROLLING, PictureScreen
 
 _COLUMNS_FROM = 132
 _CHART_FROM = 20
@@ -35,7 +35,9 @@ class RankScreen(PictureScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h,left", "other(-1)", "previous rank"),
         Binding("l,right", "other(1)", "next rank"),
+        *SCROLLING,
     ]
+    WITHOUT = frozenset({"signal", "sort", "filter"})
 
     def __init__(self, target: Target) -> None:
         super().__init__()
@@ -64,7 +66,7 @@ class RankScreen(PictureScreen):
         self.redraw()
 
     def action_other(self, step: int) -> None:
-        view = self.gputop.view(None)
+        view = self.view()
         place = _place(view, self._target) if view else None
         if place is None:
             return

@@ -11,7 +11,7 @@ from ...rules.finding import SEVERITY_ORDER, Finding
 from .. import format
 from ..bars import buckets
 from ..columns import Column, Layout, chosen_line, lay_out
-from ..glyphs import DEGREE, DOT, FOLD
+from ..glyphs import DASH, DEGREE, DOT, FOLD
 from ..lines import Line, LineBuilder, Span, left, plain
 from ..missing import why_no_gpus
 from ..view import Block, View, gpu_target, window
@@ -145,7 +145,7 @@ def _line(
 ) -> Line:
     chosen = view.selected == gpu_target(gpu.index)
     if gpu.status == "lost":
-        return chosen_line(_lost_line(gpu, view.frame, layout.width), chosen)
+        return chosen_line(_lost_line(gpu, rank, view.frame, layout.width), chosen)
     row = GpuRow(gpu, rank, _stale_note(gpu) or note, partial(_past, view, gpu.index))
     return chosen_line(layout.line(row), chosen)
 
@@ -156,11 +156,16 @@ def _past(view: View, index: int, cells: int) -> list[float | None]:
     return buckets(values, PAST_SAMPLES_PER_CELL, len(view.history))
 
 
-def _lost_line(gpu: GpuFrame, frame: Frame, width: int) -> Line:
+def _lost_line(gpu: GpuFrame, rank: RankFrame | None, frame: Frame, width: int) -> Line:
     mark, role = severity_mark("error")
     line = LineBuilder(width).gap().add(f"{gpu.index:>2}", "strong").gap()
     line.add(f"{mark} GPU is lost: {_why_lost(gpu, frame)}", role)
-    if gpu.rank is not None:
+    alive = rank is not None and rank.ended_age_seconds is None
+    age = rank.phase_age_seconds if rank is not None and alive else None
+    if rank is not None and age is not None and age >= _WORTH_SAYING_SECONDS:
+        phase = plain(rank.phase or DASH)
+        line.add(f" {DOT} rank {gpu.rank} in {phase} for {format.duration(age)}", "strong")
+    elif gpu.rank is not None:
         line.add(f" {DOT} was rank {gpu.rank}", "dim")
     if gpu.age_seconds >= _WORTH_SAYING_SECONDS:
         line.add(f" {DOT} last reading {format.duration(gpu.age_seconds)} old", "dim")

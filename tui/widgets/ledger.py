@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ...probes.frame import RankFrame
-from ...rules.history import History
+from ...rules.history import STALLED, History
 from ..bars import shares
 from ..glyphs import BLOCK, SHADES
 from ..lines import Line, LineBuilder, left, plain, right
@@ -54,21 +54,15 @@ def accounts(view: View) -> list[Account]:
     return [
         Account([_name(rank)], shared, rank.phase_source or "")
         for job in view.frame.jobs
-        for rank in job.ranks
-        if rank.phases and (shared := _shares(rank, view.history))
+        for rank in job.living
+        if (shared := _shares(rank, view.history))
     ]
 
 
 def covered_seconds(view: View) -> float:
     """How much of the minute was seen."""
     return max(
-        (
-            view.history.rank(rank.pid, f"phase {phase}").covered(SECONDS)
-            for job in view.frame.jobs
-            for rank in job.ranks[:1]
-            for phase in list(rank.phases)[:1]
-        ),
-        default=0.0,
+        (rank.last_minute_seconds for job in view.frame.jobs for rank in job.living), default=0.0
     )
 
 
@@ -112,14 +106,22 @@ def _bar_width(room: int) -> int:
 
 
 def _shares(rank: RankFrame, history: History) -> dict[str, float]:
+    told = dict(rank.phases_last_minute)
+    if not told:
+        return {}
+    stalled = history.rank(rank.pid, STALLED).mean(SECONDS) or 0.0
+    if stalled > 0:
+        # Lost is lost, whatever it was stuck in: the phase now or, where that is over, the longest one.
+        stuck_in = rank.phase or ""
+        if told.get(stuck_in, 0.0) < stalled:
+            stuck_in = max(told, key=lambda phase: told[phase])
+        told[_STALLED] = min(stalled, told[stuck_in])
+        told[stuck_in] -= told[_STALLED]
     found: dict[str, float] = {}
-    for phase in {**rank.phases, _STALLED: 0.0}:
-        mean = history.rank(rank.pid, f"phase {phase}").mean(SECONDS)
-        if mean is not None and mean > 0:
-            name = "compute" if phase in _COMPUTE else plain(phase)
-            found[name] = found.get(name, 0.0) + mean
-    whole = sum(found.values())
-    return {name: share / max(1.0, whole) for name, share in found.items()}
+    for phase, share in told.items():
+        name = "compute" if phase in _COMPUTE else plain(phase)
+        found[name] = found.get(name, 0.0) + share
+    return {name: share for name, share in found.items() if share > 0}
 
 
 def _alike(found: Sequence[Account]) -> list[Account]:
