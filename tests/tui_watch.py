@@ -75,12 +75,16 @@ def with_gpus(judged: Judgement, count: int) -> Judgement:
 
 def with_ranks(judged: Judgement, count: int) -> Judgement:
     """As many ranks in the one job as that, copies of those that there are."""
-    (job,) = judged.frame.jobs
-    ranks = tuple(
-        msgspec.structs.replace(job.ranks[number % len(job.ranks)], rank=number, gpu_index=number)
-        for number in range(count)
-    )
-    return changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks, world_size=count),))
+    frame, (job,) = judged.frame, judged.frame.jobs
+    ranks, pasts = [], []
+    for number in range(count):
+        rank = job.ranks[number % len(job.ranks)]
+        past = frame.past(rank.pid, rank.start_time_seconds)
+        pid = 60_000 + number
+        ranks.append(msgspec.structs.replace(rank, rank=number, gpu_index=number, pid=pid))
+        pasts += [msgspec.structs.replace(past, pid=pid)] if past else []
+    job = msgspec.structs.replace(job, ranks=tuple(ranks), world_size=count)
+    return changed(judged, jobs=(job,), pasts=tuple(pasts), probes=())
 
 
 def without_probes(judged: Judgement) -> Judgement:

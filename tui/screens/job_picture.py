@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
@@ -23,8 +24,8 @@ _LEAST_TABLE = 2
 _ROOMY = 24
 """Lines from which the chart is worth more than a glance."""
 _HOW_TO_PROBE = (
-    "No rank of this job tells its phases and steps. The probe is loaded by starting the job under",
-    "`gputop run -- COMMAND`, or by two lines in the script: import gputop; gputop.attach()",
+    "No rank of this job tells its phases and steps. Start the job under `gputop run -- COMMAND`, or put"
+    " two lines into the script: import gputop; gputop.attach()"
 )
 
 
@@ -86,8 +87,9 @@ def rows_of(room: int, ranks: int, phases: int) -> Rows:
 def _panels(view: View, job: JobFrame, width: int, room: int) -> Block:
     ranks = ranks_shown(view, job)
     if not any(rank.phase for rank in job.ranks):
-        table = _table(view, job, ranks, None, width, room - len(_HOW_TO_PROBE))
-        said = [LineBuilder(width).gap(2).add(text, "dim").line() for text in _HOW_TO_PROBE]
+        told = textwrap.wrap(_HOW_TO_PROBE, width - 4)
+        table = _table(view, job, ranks, None, width, max(_LEAST_TABLE, room - len(told)))
+        said = [LineBuilder(width).gap(2).add(text, "dim").line() for text in told]
         return table + Block.of(said)
     phases = {phase for rank in job.ranks for phase in rank.phases_last_steps}
     rows = rows_of(room, len(ranks), len(phases))
