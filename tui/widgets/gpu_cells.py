@@ -93,8 +93,9 @@ def phase_spans(rank: RankFrame, width: int) -> Spans:
 
 def _aged(word: str, role: str, age: float | None, width: int) -> Spans:
     shown = age is not None and age >= SHOW_PHASE_AGE_SECONDS
-    wide = width >= 13
-    old = (format.duration(age) if wide else format.short_duration(age)) if shown else ""
+    old = format.duration(age) if shown else ""
+    if width < 13 or width_of(old) > width // 2:
+        old = format.short_duration(age) if shown else ""
     room = width - (width_of(old) + 1 if old else 0)
     return [(left(word, room), role), (f" {old}" if old else "", "strong")]
 
