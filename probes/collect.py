@@ -29,6 +29,7 @@ from .host import HostSource
 from .interest import Interest
 from .limits import COLLECTOR_NAME
 from .nvml import NvmlDriver
+from .probe_source import ProbeSource
 from .proc import ProcessSource
 from .sample import SCHEMA_VERSION, Hello, Reply, Sample
 from .target import TargetError, environment_of, send_signal
@@ -92,6 +93,8 @@ def _add_sources(collector: Collector, interest: Interest, without: frozenset[st
         collector.add(NvmlDriver(collector.add, interest))
     if "processes" not in without:
         collector.add(ProcessSource(interest))
+    if "inprocess" not in without:
+        collector.add(ProbeSource(interest))
     if "cgroups" not in without:
         collector.add(CgroupSource(interest))
     if "host" not in without:

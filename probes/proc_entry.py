@@ -20,7 +20,7 @@ from .proc_text import (
 from .reading import Missing
 from .sample import ProcessReading
 
-_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _STAT_BYTES = 1024
 _YOUNG_SECONDS = 3.0
@@ -111,7 +111,7 @@ class Entry:
         self._denied.clear()
         # Spread over time by pid, so that not all come due in the same tick.
         later = patience * (1.0 + self.pid % 16 / 16)
-        age = now - self.stat.start_ticks / _TICKS_PER_SECOND
+        age = now - self.stat.start_ticks / TICKS_PER_SECOND
         self._due = now + (_YOUNG_SECONDS if first and age < _YOUNG_SECONDS else later)
         return self.facts
 
@@ -137,7 +137,7 @@ class Entry:
                 None if channel is not None else self._no_channel(facts, asleep),
             ),
             pid=self.pid,
-            start_time_seconds=stat.start_ticks / _TICKS_PER_SECOND,
+            start_time_seconds=stat.start_ticks / TICKS_PER_SECOND,
             parent_pid=stat.parent_pid,
             namespace_pids=facts.namespace_pids,
             user=facts.user,
@@ -146,7 +146,7 @@ class Entry:
             state=stat.state,
             wait_channel=channel,
             threads=stat.threads,
-            cpu_seconds=None if stat.cpu_ticks is None else stat.cpu_ticks / _TICKS_PER_SECOND,
+            cpu_seconds=None if stat.cpu_ticks is None else stat.cpu_ticks / TICKS_PER_SECOND,
             run_delay_seconds=None if schedstat is None else parse_run_delay(schedstat),
             rss_bytes=None if stat.rss_pages is None else stat.rss_pages * _PAGE_BYTES,
             read_bytes=read_bytes,

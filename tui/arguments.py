@@ -13,7 +13,7 @@ from .output import say
 
 FORMATS = ("text", "json")
 _PID_DIGITS = 9
-SOURCES = ("nvml", "processes", "cgroups", "host")
+SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host")
 
 
 _HELP = "gputop --help shows all"

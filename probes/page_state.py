@@ -1,0 +1,153 @@
+"""The current state of a job, out of a copy of the first part of its state page.
+
+The copy is taken while the job runs on, so two words of it may be of different instants; what is said
+here holds for each order in which the writer stores.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .inprocess import layout
+from .page_facts import Facts
+from .page_values import MOST_WHOLE, real
+from .probe_reading import CollectiveReading, ThreadPhaseReading
+
+NANOSECONDS = 1e9
+LEEWAY = 10_000_000_000
+"""Nanoseconds. The copy is younger than the moment that is taken for it; nothing in it is by more."""
+
+_GC = layout.CODES["gc"]
+_SLOT_HEAD = struct.Struct("<5Q")
+_TOTALS = struct.Struct(f"<{layout.MAX_CODES}Q")
+_GROUP = struct.Struct("<4Q")
+
+
+class Slot(NamedTuple):
+    """A thread's phases. Moments in nanoseconds."""
+
+    word: int
+    head: int
+    began: int
+    thread: int
+    ended: int
+    at: int
+    """Where it lies in the page."""
+
+
+def slot_of(hot: bytes, number: int) -> Slot | None:
+    """The slot of that number, or ``None`` where no thread has taken it."""
+    at = layout.SLOTS_AT + number * layout.SLOT_SIZE
+    word, head, began, thread, ended = _SLOT_HEAD.unpack_from(hot, at)
+    slot = Slot(word, head, began, thread, ended, at)
+    return slot if slot.thread and slot.word else None
+
+
+def has_ended(slot: Slot) -> bool:
+    """Whether its thread has. A slot that is taken anew keeps the end of the one before."""
+    return slot.ended >= slot.began > 0
+
+
+def since(word: int, now: int) -> tuple[int, int] | None:
+    """Moment and code of a word; ``None`` where the moment lies in the future, or before the boot."""
+    moment, code = layout.unword(word, now + LEEWAY)
+    return (moment, code) if moment > 0 else None
+
+
+def phase_nanoseconds(
+    hot: bytes, slot: Slot, now: int, interrupted: tuple[int, int] | None
+) -> dict[int, int] | None:
+    """Exclusive time of a thread per code, up to now, the open phase included; never too much.
+
+    Args:
+        hot: the copy.
+        slot: of the thread.
+        now: a moment before the copy was taken.
+        interrupted: while garbage is collected, the phase that it interrupts: start and code.
+
+    Returns:
+        ``None`` where the figures contradict each other.
+    """
+    current = since(slot.word, now)
+    totals = _TOTALS.unpack_from(hot, slot.at + layout.SLOT_TOTALS)
+    counted = sum(totals)
+    if current is None or slot.began > now + LEEWAY or counted > now + LEEWAY - slot.began:
+        return None
+    spent = {code: time for code, time in enumerate(totals) if time}
+    open_since, code = current
+    until = now
+    if code == _GC and interrupted is not None:
+        spent[_GC] = spent.get(_GC, 0) + max(0, now - open_since)
+        until = open_since
+        open_since, code = interrupted
+    # What was charged beyond the start of the open phase is of this phase's own time: garbage
+    # collections inside it, or all of it, where the writer is just about to store the next phase.
+    ahead = max(0, counted - (open_since - slot.began))
+    spent[code] = spent.get(code, 0) + max(0, until - open_since - ahead)
+    return spent
+
+
+def named(spent: dict[int, int], phases: tuple[str | None, ...]) -> dict[str, float]:
+    """Seconds by name. Codes that have no name of their own are one."""
+    seconds: dict[str, float] = {}
+    for code, time in spent.items():
+        name = phases[code]
+        if name is not None:
+            seconds[name] = seconds.get(name, 0.0) + time / NANOSECONDS
+    return seconds
+
+
+def progress_of(hot: bytes, now: int) -> layout.Progress | None:
+    """The main loop's counters; ``None`` where there are none, or absurd ones."""
+    at, size = layout.PROGRESS_AT, layout.PROGRESS_SIZE
+    found = layout.newest(hot[at : at + size], hot[at + size : at + 2 * size])
+    if found is None or len(found[1]) != layout.PROGRESS.size:
+        return None
+    progress = layout.Progress(*layout.PROGRESS.unpack(found[1]))
+    counts = (progress.steps, progress.number, progress.ring_head, progress.skipped_steps)
+    sums = (progress.samples, progress.tokens)
+    if (
+        max(counts) > MOST_WHOLE
+        or progress.ended > now + LEEWAY
+        or progress.duration > progress.ended
+        or any(real(each) is None for each in sums)
+    ):
+        return None
+    return progress
+
+
+def threads_of(hot: bytes, facts: Facts, now: int) -> Iterator[ThreadPhaseReading]:
+    """The threads beside the main loop that are in a phase."""
+    for number in range(layout.THREADS):
+        slot = None if number == facts.main_slot else slot_of(hot, number)
+        if slot is None or has_ended(slot) or slot.thread > MOST_WHOLE:
+            continue
+        current = since(slot.word, now)
+        phase = facts.phases[current[1]] if current else None
+        if current and phase:
+            yield ThreadPhaseReading(
+                native_id=slot.thread,
+                name=facts.threads.get(slot.thread, f"thread {slot.thread}"),
+                phase=phase,
+                phase_monotonic_seconds=current[0] / NANOSECONDS,
+            )
+
+
+def collectives_of(hot: bytes, facts: Facts, now: int) -> Iterator[CollectiveReading]:
+    """The newest collective of each process group that has had one."""
+    for number, group in enumerate(facts.groups):
+        at = layout.GROUPS_AT + number * layout.GROUP_SIZE
+        launched, returned, word, _ = _GROUP.unpack_from(hot, at)
+        current = since(word, now)
+        if not 0 < launched <= MOST_WHOLE or current is None:
+            continue
+        moment, code = current
+        yield CollectiveReading(
+            group=group.name,
+            sequence=launched,
+            operation=layout.OPERATIONS[code if code < len(layout.OPERATIONS) else 0],
+            ranks=group.ranks,
+            in_flight_monotonic_seconds=moment / NANOSECONDS if launched > returned else None,
+        )
