@@ -141,7 +141,7 @@ class PageReader:
         """
         hot = self._hot()
         self._texts.refresh(hot, self._pread)
-        facts, until = self._texts.facts, now if ended is None else ended
+        facts = self._texts.facts
         progress = progress_of(hot, now)
         steps = self._steps.read(
             self._pread, progress.ring_head if progress else 0, now, facts.phases
@@ -155,7 +155,7 @@ class PageReader:
         if ended is not None:
             fields["ended_monotonic_seconds"] = ended / NANOSECONDS
         reasons = (
-            self._add_phase(fields, hot, now, until, progress),
+            self._add_phase(fields, hot, now, ended, progress),
             _add_progress(fields, progress),
             None if progress and progress.samples else _NOT_COUNTED,
             None if progress and progress.tokens else _NOT_COUNTED,
@@ -184,20 +184,25 @@ class PageReader:
         fields: dict[str, Any],
         hot: bytes,
         now: int,
-        until: int,
+        ended: int | None,
         progress: layout.Progress | None,
     ) -> str | None:
         """Add the current phase, the time in each, and those before; or say why there is none."""
         facts = self._texts.facts
         slot = slot_of(hot, facts.main_slot)
         current = since(slot.word, now) if slot else None
-        phase = facts.phases[current[1]] if current else None
-        if slot is None or current is None or phase is None:
+        if slot is None or current is None:
             return _NO_PHASE
         history = self._history_of(facts.main_slot)
+        if current[1] == layout.CODES["none"] and ended is not None:
+            # An exception ended it, and on its way out it left the phase that it was in.
+            current = history.last_open(self._pread, slot.head, now) or current
+        phase = facts.phases[current[1]]
+        if phase is None:
+            return _NO_PHASE
         fields["phase"] = phase
         fields["phase_monotonic_seconds"] = current[0] / NANOSECONDS
-        self._add_times(fields, hot, slot, current, history, until)
+        self._add_times(fields, hot, slot, current, history, now if ended is None else ended)
         fields["segments"] = history.read(
             self._pread,
             slot.head,

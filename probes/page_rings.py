@@ -18,6 +18,8 @@ _LOOKED_AT_AGAIN_NANOSECONDS = 10_000_000_000
 """So long a step may get its GPU times afterwards."""
 _LOOKED_AT_AGAIN = 128
 
+_NONE = layout.CODES["none"]
+
 Read = Callable[[int, int], bytes]
 """So many bytes of the page, from there on: fewer where it has been cut short."""
 
@@ -125,6 +127,11 @@ class PhaseHistory:
         """Start and code of the newest phase in the ring."""
         self._take(read, head, now)
         return self._known[-1] if self._known else None
+
+    def last_open(self, read: Read, head: int, now: int) -> tuple[int, int] | None:
+        """The same of the newest that is a phase, and not the absence of one."""
+        self._take(read, head, now)
+        return next((each for each in reversed(self._known) if each[1] != _NONE), None)
 
     def read(
         self,

@@ -1,0 +1,104 @@
+"""From the probe in a job, through the collector, to the frame that is drawn and printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gputop.probes.derive import derive
+from gputop.probes.frame import Frame, ProbeFrame
+from gputop.probes.sample import Sample
+from gputop.probes.wire import Splitter, decode
+
+from nvml.simulated import SimulatedNvml
+from probe_job import job
+
+GPUTOP = str(Path(sys.executable).with_name("gputop"))
+TRAINS = """
+for _ in range(812):
+    gputop.step(samples=32)
+with gputop.phase("backward"):
+    say("in")
+    time.sleep(120)
+"""
+
+
+@pytest.fixture
+def node() -> Iterator[SimulatedNvml]:
+    with SimulatedNvml("h100x8") as simulated:
+        yield simulated
+
+
+def test_json_of_one_frame_has_the_probe(node: SimulatedNvml) -> None:
+    with job(TRAINS, RANK="0", WORLD_SIZE="1") as running:
+        assert running.line() == "in"
+        node.process(3, 1, running.pid, memory="30GiB", sm=40)
+        printed = subprocess.run(
+            [GPUTOP, "--once", "--format", "json"],
+            env=node.env(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    frame: dict[str, Any] = json.loads(printed.stdout)
+    (probe,) = [each for each in frame["probes"] if each["pid"] == running.pid]
+    assert (probe["phase"], probe["step"], probe["rank"]) == ("backward", 812, 0)
+    assert [each["status"] for each in frame["sources"] if each["name"] == "inprocess"] == ["ok"]
+    ranks = [rank for each in frame["jobs"] for rank in each["ranks"]]
+    assert [rank["phase"] for rank in ranks if rank["pid"] == running.pid] == ["backward"]
+
+
+def test_a_rank_that_is_killed_died_in_its_phase_and_step() -> None:
+    with job(TRAINS) as running:
+        assert running.line() == "in"
+        with collecting(running.pid) as frames:
+            alive = until(frames, running.pid, ended=False)
+            os.kill(running.pid, signal.SIGKILL)
+            killed = time.monotonic()
+            dead = until(frames, running.pid, ended=True)
+    assert (alive.phase, alive.step) == ("backward", 812)
+    assert (dead.phase, dead.step) == ("backward", 812)
+    assert dead.ended_monotonic_seconds == pytest.approx(killed, abs=2)
+    assert dead.phase_monotonic_seconds == alive.phase_monotonic_seconds
+
+
+@contextmanager
+def collecting(pid: int) -> Iterator[Iterator[Frame]]:
+    """The frames of a collector that watches a process."""
+    command = [GPUTOP, "collect", "--interval=0.2", "--without=nvml", f"--pid={pid}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as collector:
+        try:
+            yield frames_of(collector)
+        finally:
+            collector.kill()
+
+
+def frames_of(collector: subprocess.Popen[bytes]) -> Iterator[Frame]:
+    assert collector.stdout is not None
+    splitter = Splitter()
+    frame: Frame | None = None
+    while data := os.read(collector.stdout.fileno(), 1 << 18):
+        for message in map(decode, splitter.feed(data)):
+            if isinstance(message, Sample):
+                frame = derive(frame, message)
+                yield frame
+
+
+def until(frames: Iterator[Frame], pid: int, *, ended: bool) -> ProbeFrame:
+    """The probe of a process in the first frame in which it lives, or has died."""
+    for _, frame in zip(range(100), frames, strict=False):
+        for probe in frame.probes:
+            if probe.pid == pid and (probe.ended_monotonic_seconds is not None) == ended:
+                return probe
+    raise AssertionError(f"not within 100 frames: ended is {ended}")
