@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from .inprocess import layout
+from .page_phases import PhaseHistory
 from .page_places import Owner, PageRefused, check_header, open_page
-from .page_rings import PhaseHistory, StepHistory
 from .page_state import (
     LEEWAY,
     NANOSECONDS,
@@ -27,6 +27,7 @@ from .page_state import (
     slot_of,
     threads_of,
 )
+from .page_steps import StepHistory
 from .page_texts import PageTexts
 from .probe_reading import ProbeReading
 from .proc_entry import TICKS_PER_SECOND

@@ -7,7 +7,7 @@ here holds for each order in which the writer stores.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from .inprocess import layout
@@ -21,8 +21,25 @@ LEEWAY = 10_000_000_000
 
 _GC = layout.CODES["gc"]
 _SLOT_HEAD = struct.Struct("<5Q")
+_SLOT_THREADS = struct.Struct(
+    "<" + f"{layout.SLOT_THREAD}xQ{layout.SLOT_SIZE - layout.SLOT_THREAD - 8}x" * layout.THREADS
+)
 _TOTALS = struct.Struct(f"<{layout.MAX_CODES}Q")
 _GROUP = struct.Struct("<4Q")
+
+
+Read = Callable[[int, int], bytes]
+"""So many bytes of the page, from there on: fewer where it has been cut short."""
+
+
+def read_ring(read: Read, at: int, size: int, places: int, first: int, last: int) -> bytes:
+    """The items ``first`` to ``last`` (not included) of a ring that goes round, one after the other."""
+    start, count = first % places, last - first
+    before_end = min(count, places - start)
+    data = read(before_end * size, at + start * size)
+    if count > before_end and len(data) == before_end * size:
+        data += read((count - before_end) * size, at)
+    return data
 
 
 class Slot(NamedTuple):
@@ -120,8 +137,8 @@ def progress_of(hot: bytes, now: int) -> layout.Progress | None:
 
 def threads_of(hot: bytes, facts: Facts, now: int) -> Iterator[ThreadPhaseReading]:
     """The threads beside the main loop that are in a phase."""
-    for number in range(layout.THREADS):
-        slot = None if number == facts.main_slot else slot_of(hot, number)
+    for number, thread in enumerate(_SLOT_THREADS.unpack_from(hot, layout.SLOTS_AT)):
+        slot = None if number == facts.main_slot or not thread else slot_of(hot, number)
         if slot is None or has_ended(slot) or slot.thread > MOST_WHOLE:
             continue
         current = since(slot.word, now)

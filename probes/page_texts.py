@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from .inprocess import layout
 from .page_facts import NO_FACTS, Facts, Gauges, loader_reading, parse_facts, parse_gauges
+from .page_state import Read
 from .probe_reading import ProbeReading
 
 _HEAD = layout.RECORD_HEAD
@@ -33,7 +32,7 @@ class PageTexts:
         self._facts_generation = 0
         self._gauges_generation = 0
 
-    def refresh(self, hot: bytes, read: Callable[[int, int], bytes]) -> None:
+    def refresh(self, hot: bytes, read: Read) -> None:
         """Take up what is new.
 
         Args:
@@ -54,7 +53,7 @@ class PageTexts:
             self.template = msgspec.structs.replace(self._bare, loader=loader, **said)
 
 
-def _newer_facts(read: Callable[[int, int], bytes], known: int) -> tuple[int, bytes] | None:
+def _newer_facts(read: Read, known: int) -> tuple[int, bytes] | None:
     at, size = layout.FACTS_AT, layout.FACTS_SIZE
     heads = [read(_HEAD.size, place) for place in (at, at + size)]
     if any(len(head) < _HEAD.size for head in heads):

@@ -11,8 +11,8 @@ import pytest
 from fixtures.pages import FACTS, GAUGES, SECOND, C, MadePage, step, trained_page
 
 from gputop.probes.inprocess import layout
+from gputop.probes.page_phases import SEGMENTS
 from gputop.probes.page_reader import PageReader
-from gputop.probes.page_rings import SEGMENTS
 from gputop.probes.probe_reading import AllocatorReading, CollectiveReading, LoaderReading
 
 Read = Callable[[MadePage], PageReader]

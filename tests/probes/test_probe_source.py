@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from statistics import quantiles
 
 import pytest
 from fixtures.pages import TICKS, MadePage, trained_page
@@ -379,14 +380,13 @@ while True:
 """
     with job(code) as running, source(running.pid) as read:
         assert running.line() == "in"
-        first = last = read(running.pid)
+        last = read(running.pid)
         backwards = 0
+        offsets: list[float] = []
         for _ in range(300):
             reading = read(running.pid)
-            assert first and last and reading
-            grown = reading.monotonic_seconds - first.monotonic_seconds
-            total = sum(reading.phase_seconds.values()) - sum(first.phase_seconds.values())
-            assert total == pytest.approx(grown, abs=0.02)
+            assert last and reading
+            offsets.append(sum(reading.phase_seconds.values()) - reading.monotonic_seconds)
             moments = [each.monotonic_seconds for each in reading.segments]
             assert moments == sorted(moments)
             backwards += any(
@@ -394,6 +394,9 @@ while True:
                 for phase, seconds in last.phase_seconds.items()
             )
             last = reading
+    # All but those at which one of the two was taken off its core in between.
+    spread = quantiles(offsets, n=10)
+    assert spread[-1] - spread[0] < 0.005
     # A writer without a pause is often caught between two stores, and the time from then on goes to
     # the phase that it is about to leave, until it stores again.
-    assert backwards <= (300 if pause == "pass" else 3)
+    assert backwards <= (300 if pause == "pass" else 6)
