@@ -82,6 +82,11 @@ class WatchedProcess:
         """And it is read."""
         return self._reader is not None
 
+    @property
+    def idle(self) -> bool:
+        """It had no page a moment ago, and is not to be looked at again yet."""
+        return self._reader is None and self._refusal is None and time.monotonic() < self._due
+
     def hurry(self) -> None:
         """Its page has been seen: look for it now."""
         if self._reader is None:
@@ -138,7 +143,8 @@ class WatchedProcess:
         self._reader = found or self._reader
         age = moment - self.owner.start_ticks / TICKS_PER_SECOND
         if self._reader is None and age > _SETTLED_SECONDS:
-            self._due = moment + _SELDOM_SECONDS
+            # Spread over time by pid, so that not all come due in the same tick.
+            self._due = moment + _SELDOM_SECONDS * (1.0 + self.owner.pid % 16 / 16)
 
     def _drop(self, why: str) -> None:
         self._refusal = why

@@ -23,6 +23,8 @@ from .proc_tree import ProcessTree
 
 MOST = 256
 """Processes that are looked at for a page."""
+_MOST_DESCRIPTORS = 128
+"""Kept open to see whether a process lives; beside these, each page has one."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ class ProbeSource:
     def __init__(self, interest: Interest, root: Path = Path("/")) -> None:
         self._interest = interest
         self._root = str(root).rstrip("/")
-        self._descriptors = Descriptors()
+        self._descriptors = Descriptors(_MOST_DESCRIPTORS)
         self._tree = ProcessTree(root)
         self._directories = PageDirectories(self._root, os.geteuid())
         self._watched: dict[int, WatchedProcess] = {}
@@ -51,10 +53,10 @@ class ProbeSource:
         """One reading per page, of the living and of the dead of the last day."""
         living, new = self._directories.look()
         wanted = self._bounded(living | self._interest.pids() | self._below_attached())
-        for pid in wanted | self._watched.keys():
-            self._look_at(pid, wanted=pid in wanted)
         for pid in new & self._watched.keys():
             self._watched[pid].hurry()
+        for pid in wanted | self._watched.keys():
+            self._look_at(pid, wanted=pid in wanted)
         return tuple(sorted((*self._living(), *self._directories.dead()), key=_order))
 
     def close(self) -> None:
@@ -74,6 +76,8 @@ class ProbeSource:
         """Take it up, or find that it has gone. One that ended makes room for a new one of its pid."""
         watched = self._watched.get(pid)
         if watched is not None:
+            if wanted and watched.idle:
+                return
             try:
                 watched.look()
                 if wanted or watched.has_page:

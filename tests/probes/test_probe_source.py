@@ -291,6 +291,18 @@ def test_a_page_is_found_soon_after_it_was_made(tree: Tree) -> None:
     assert tree.read() == [(80, 50.0, False)]
 
 
+def test_a_page_is_found_at_once_when_its_directory_changes(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the process is not due to be looked at again."""
+    monkeypatch.setattr(page_watch, "_CHECK_SECONDS", 1000.0)
+    tree.proc.process(80, start=TICKS, uid=UID)
+    tree.interest.set_gpu(0, [80])
+    assert tree.read() == []
+    tree.page(80)
+    assert tree.read() == [(80, 50.0, False)]
+
+
 def test_a_page_that_is_refused_says_why(tree: Tree) -> None:
     tree.proc.process(80, start=TICKS, uid=UID)
     page = MadePage(version=2)
