@@ -150,6 +150,10 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         nonlocal words
         words = view
 
+    # A slot may have had a thread before.
+    words[at + layout.SLOT_ENDED // 8] = 0
+    for number in range(layout.MAX_CODES):
+        words[totals_at + number] = 0
     words[at + layout.SLOT_BEGAN // 8] = since
     words[ring_at] = words[word_at] = word
     words[head_at] = head

@@ -165,6 +165,16 @@ def test_the_end_of_a_thread_is_told(scratch: Scratch) -> None:
     assert scratch.slot(layout.SLOT_ENDED) == scratch.current()[0]
 
 
+def test_a_slot_used_before_begins_anew(scratch: Scratch) -> None:
+    scratch.track.leave(scratch.track.enter(DATA))
+    scratch.track.end()
+    again = make_track(scratch.words, scratch.SLOT, FORWARD, 78)
+    assert sum(scratch.totals()) == 0
+    assert scratch.slot(layout.SLOT_ENDED) == 0
+    assert scratch.current() == (scratch.slot(layout.SLOT_BEGAN), FORWARD)
+    assert again.edges() == 1
+
+
 def test_after_a_rebind_the_old_page_is_left_alone(scratch: Scratch) -> None:
     before = bytes(scratch.page)
     scratch.track.rebind(memoryview(bytearray(layout.PAGE_SIZE)).cast("Q"))
