@@ -63,7 +63,7 @@ def test_version() -> None:
 
 def test_help_names_every_command() -> None:
     shown = run("--help").stdout
-    for command in ("attach", "demo", "rules", "collect"):
+    for command in ("attach", "run", "probe", "demo", "rules", "collect"):
         assert command in shown
 
 
@@ -72,7 +72,7 @@ def test_help_names_every_command() -> None:
     [
         (["--onse"], "did you mean --once?"),
         (["dmeo"], "did you mean demo?"),
-        (["help"], "attach, demo, rules or collect"),
+        (["help"], "attach, run, probe, demo, rules or collect"),
         (["demo", "gpu-losst", "--once"], "did you mean gpu-lost?"),
         (["demo", "zzz", "--once"], "healthy, input-bound"),
         (["--format", "yaml", "--once"], "text or json"),

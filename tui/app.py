@@ -67,6 +67,7 @@ class GputopApp(App[int]):
         watch: started here, closed by the caller.
         ascii_only: draw with ASCII alone.
         clock: monotonic seconds.
+        note: what the reader should not forget, while it is not something newer.
     """
 
     TITLE = "gputop"
@@ -95,6 +96,7 @@ class GputopApp(App[int]):
         *,
         ascii_only: bool = False,
         clock: Callable[[], float] = time.monotonic,
+        note: str = "",
     ) -> None:
         super().__init__(driver_class=QuietDriver)
         self.ascii_only = ascii_only
@@ -102,6 +104,7 @@ class GputopApp(App[int]):
         self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
         self._watch = watch
         self._drawn = 0.0
+        self._note = note
         self._draw_due = False
         for theme in THEMES:
             self.register_theme(theme)
@@ -162,7 +165,7 @@ class GputopApp(App[int]):
             return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
         screen = self.screen
         filter = screen.filter if isinstance(screen, PictureScreen) else ""
-        return f"filter {filter}" if filter else ""
+        return f"filter {filter}" if filter else self._note
 
     def tell(self, sentence: str) -> None:
         """Show a sentence for a moment."""

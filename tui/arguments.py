@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from .. import __version__
 from ..probes.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from ..rules.nearest import suggestion
+from .job_arguments import add_inject, add_probe, add_run, split_job
 from .output import say
 
 FORMATS = ("text", "json")
@@ -59,10 +60,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         SystemExit: after ``--help`` and ``--version``, with code 0.
     """
     parser, commands = _parser()
-    options, unknown = parser.parse_known_args(_with_attach(argv))
+    words, job = split_job(argv)
+    options, unknown = parser.parse_known_args(_with_attach(words))
     if unknown:
         known = commands.get(options.command, parser).option_names
         raise UsageError(f"{_not_known(unknown[0], options.command, known)} ({_HELP})")
+    options.job = job
     return options
 
 
@@ -107,13 +110,17 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     parser.add_argument("--version", action="version", version=f"gputop {__version__}")
     _add_viewing(parser, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    parser.set_defaults(without=[], pid=[])
+    parser.set_defaults(without=[], pid=[], inject=False, note="")
 
     attach = commands.add_parser(
         "attach", help="watch the job that a process belongs to", allow_abbrev=False
     )
     attach.add_argument("pid", type=_pid, nargs=1, metavar="PID")
+    add_inject(attach)
     _add_viewing(attach, suppress=True)
+
+    add_run(commands)
+    add_probe(commands, _pid)
 
     demo = commands.add_parser(
         "demo", help="a simulated node with 8 GPUs: no driver needed", allow_abbrev=False

@@ -50,6 +50,20 @@ def _run(argv: Sequence[str]) -> int:
         from .runbook_text import print_rules
 
         return print_rules(options.rule, options.settings)
+    if options.command == "run":
+        from .run import run
+
+        return run(options)
+    if options.command == "probe":
+        from .probe_command import probe
+
+        return probe(options)
+    if options.inject:
+        from .inject import inject
+
+        code = inject(options.pid[0])
+        if code != OK:
+            return code
     if options.command == "demo" and options.list:
         from .once import print_scenarios
 

@@ -12,6 +12,9 @@ WRONG_USAGE = 64
 INTERRUPTED = 130
 BY_SIGNAL = 128
 """Plus the number of the signal that ended us, as shells have it."""
+# Of `run`, when the job cannot be started; as shells have them.
+CANNOT_RUN = 126
+NOT_FOUND = 127
 
 
 def complain(sentence: str, code: int = OK) -> int:

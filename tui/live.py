@@ -29,7 +29,7 @@ def watch(options: Namespace) -> int:
     engine = Engine(make_rules(thresholds(options.settings)))
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
-    once = options.once or not _is_screen()
+    once = options.once or not is_screen()
     try:
         feed = _feed(options, once)
         if once:
@@ -55,7 +55,8 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
             return complain(f"{why}; {_HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
     watched = Watch(feed, engine)
-    app = GputopApp(watched, ascii_only=options.ascii or not output_is_utf8())
+    ascii_only = options.ascii or not output_is_utf8()
+    app = GputopApp(watched, ascii_only=ascii_only, note=options.note)
     app.run()
     watched.close()
     if watched.stuck:
@@ -109,6 +110,6 @@ def _feed(options: Namespace, once: bool) -> Feed:
     return CollectorFeed(options.interval, without=without, pids=pids, notices=notes, restarts=True)
 
 
-def _is_screen() -> bool:
+def is_screen() -> bool:
     """Whether there is a terminal that can be drawn on and typed at."""
     return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"

@@ -9,6 +9,8 @@ import stat
 import time
 
 PAGE_NAME = re.compile(r"^[0-9]{1,10}-[0-9]{1,20}\.page$")
+BESIDE = (".sock", ".torch.sock")
+"""Endings of what lies beside a page: the control socket, torch's worker server."""
 _KEPT_SECONDS = 24 * 3600.0
 _MEMORY = ("tmpfs", "ramfs")
 _MOUNTINFO_BYTES = 1 << 20
@@ -85,6 +87,10 @@ def _remove_if_dead(directory: int, name: str) -> None:
     try:
         fcntl.flock(page, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(name, dir_fd=directory)
-        os.unlink(name[: -len(".page")] + ".sock", dir_fd=directory)
+        for ending in BESIDE:
+            try:
+                os.unlink(name[: -len(".page")] + ending, dir_fd=directory)
+            except FileNotFoundError:
+                pass
     finally:
         os.close(page)

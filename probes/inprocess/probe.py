@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 
 from . import layout
+from .control import Control
 from .cost import Cost
 from .garbage import Garbage
 from .identity import identity
@@ -21,6 +22,7 @@ from .instrument import Instrument
 from .page import Page
 from .steps import Steps
 from .track import Track, make_track
+from .worker_server import start_when_distributed
 
 LOOK_SECONDS = 1.0
 """Between two looks at what is not written down as it happens."""
@@ -58,6 +60,8 @@ class Probe:
     def start(self) -> None:
         """Begin: the page is told of, the looking begins."""
         self.use(Garbage(self))
+        self.use(Control(self))
+        start_when_distributed(self)
         atexit.register(self._at_exit)
         threading.Thread(target=self._look, name="gputop-probe", daemon=True).start()
 

@@ -1,0 +1,89 @@
+"""The part of the grammar that is about what runs inside a job: ``run`` and ``probe``."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+DUMPS = ("flight-recorder", "memory-snapshot", "stacks")
+QUESTIONS = ("status", "profile", *DUMPS)
+_DEFAULT_STEPS = 3
+
+
+def split_job(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What is for gputop, and the command after ``run``: all behind ``--``, or from its first word."""
+    words = list(argv)
+    if "run" not in words:
+        return words, []
+    start = words.index("run")
+    if any(
+        not word.startswith("-") and not _is_value(words, i) for i, word in enumerate(words[:start])
+    ):
+        return words, []  # another command's word
+    for position in range(start + 1, len(words)):
+        if words[position] == "--":
+            return words[:position], words[position + 1 :]
+        if not words[position].startswith("-"):
+            return words[:position], words[position:]
+    return words, []
+
+
+def _is_value(words: Sequence[str], position: int) -> bool:
+    return position > 0 and words[position - 1] in ("--interval", "--format", "--rules", "-i")
+
+
+def add_run(commands: Any) -> None:
+    """``run``: its command is split off before, see `split_job`."""
+    run = commands.add_parser(
+        "run",
+        help="start a job with the probe in its Pythons: gputop run -- torchrun train.py",
+        usage="gputop run [--tui] [-v] -- COMMAND…",
+        description="Start a job whose training processes load the probe: no code change, nothing "
+        "installed in its environment. One variable differs (PYTHONPATH); the job keeps its pid, "
+        "terminal, signals and exit code. python -I, -E and -S ignore that variable, and containers "
+        "and other hosts get it only if their launcher passes it on.",
+        allow_abbrev=False,
+    )
+    run.add_argument(
+        "--tui",
+        action="store_true",
+        help="open the screen here; the job's output goes to a file, whose name is told",
+    )
+    run.add_argument(
+        "-v", "--verbose", action="store_true", help="say how to watch it, also without a terminal"
+    )
+
+
+def add_inject(attach: argparse.ArgumentParser) -> None:
+    """The option of ``attach`` that changes the process."""
+    attach.add_argument(
+        "--inject",
+        action="store_true",
+        help="load the probe into the running process: Python 3.14 and later, by sys.remote_exec. "
+        "Debuggers are never used for it: they have left training jobs deadlocked",
+    )
+
+
+def add_probe(commands: Any, pid: Callable[[str], int]) -> None:
+    """``probe``: requests to the probe of one process."""
+    probe = commands.add_parser(
+        "probe",
+        help="ask the probe inside a process: status, profile, stacks, flight-recorder, …",
+        description="Ask the probe inside a training process. profile records the next steps with "
+        "torch.profiler into a Chrome trace; it takes the process's only CUPTI subscription and "
+        "slows these steps. Files are written by the job, and never overwritten.",
+        allow_abbrev=False,
+    )
+    probe.add_argument("pid", type=pid, nargs=1, metavar="PID")
+    probe.add_argument("question", choices=QUESTIONS, metavar="|".join(QUESTIONS))
+    probe.add_argument(
+        "steps", nargs="?", type=_steps, metavar="N", help=f"of profile ({_DEFAULT_STEPS})"
+    )
+    probe.add_argument("-o", "--output", metavar="FILE", help="where to; text goes to the terminal")
+
+
+def _steps(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of steps from 1 to 100")
+    return int(text)
