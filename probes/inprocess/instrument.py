@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 ON = "on"
 
 
+class Off(Exception):
+    """There is nothing here that it could learn from. The text says why."""
+
+
 class Instrument:
     """The base of all instruments.
 
@@ -43,6 +47,8 @@ class Instrument:
         """Put it in, whatever happens."""
         try:
             self.install()
+        except Off as reason:
+            self.state = f"off: {reason}"
         except Exception as error:
             self.state = _words(error)
         else:

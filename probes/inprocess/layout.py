@@ -58,8 +58,6 @@ PHASES = (
 CODES = {name: code for code, name in enumerate(PHASES)}
 USER_CODE = 16
 MAX_CODES = 64
-STEP_MARK = 255
-"""In a thread's ring: not a phase, but the end of a step."""
 
 OPERATIONS = (
     "other",
@@ -108,8 +106,9 @@ SLOT_TOTALS = 64
 
 GROUPS_AT = SLOTS_AT + THREADS * SLOT_SIZE
 GROUP_SIZE = 64
-GROUP_LAUNCHED, GROUP_RETURNED, GROUP_WORD, GROUP_BYTES = 0, 8, 16, 24
-"""How many collectives were entered and came back, the newest (moment and operation), its bytes."""
+GROUP_LAUNCHED, GROUP_RETURNED, GROUP_WORD, GROUP_BYTES, GROUP_SEQUENCE = 0, 8, 16, 24, 32
+"""How many collectives were entered and came back, the newest (moment and operation), its bytes; and
+the group's own sequence number (0: not known), which also counts what DDP and FSDP launch."""
 
 GAUGES_AT = GROUPS_AT + GROUPS * GROUP_SIZE
 GAUGES_SIZE = 8192

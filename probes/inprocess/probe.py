@@ -20,13 +20,15 @@ from .garbage import Garbage
 from .identity import identity
 from .instrument import Instrument
 from .page import Page
+from .slots import Slots
 from .steps import Steps
-from .track import Track, make_track
+from .track import Track
 from .worker_server import start_when_distributed
 
 LOOK_SECONDS = 1.0
 """Between two looks at what is not written down as it happens."""
 _TOUCH_SECONDS = 600.0
+_MOST_THREAD_NAMES = 64
 
 
 class Probe:
@@ -37,6 +39,8 @@ class Probe:
         track: of the calling thread, made at its first phase; see `Track`.
         steps: of the main loop.
         at_step_end: functions called in the loop's thread after each step.
+        mark: called in the loop's thread with the phase that it is in from now on, after each change
+            that the GPU's clock is to know of; ``None`` where there is none.
         gauges: functions asked once a second, in the probe's own thread, for what they know.
         instruments: all that were tried, by name.
     """
@@ -44,21 +48,24 @@ class Probe:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.at_step_end: list[Callable[[layout.Step], None]] = []
+        self.mark: Callable[[int], None] | None = None
         self.gauges: list[Callable[[], dict[str, object]]] = []
         self.instruments: dict[str, Instrument] = {}
         self._facts: dict[str, object] = {}
         self._facts_lock = threading.Lock()
+        self._threads: dict[str, str] = {}
         self._user_codes: dict[str, int] = {}
-        self._slots = _Slots(page.words)
+        self._slots = Slots(page.words, self._name_thread)
         self._off = frozenset(os.environ.get("GPUTOP_PROBE_OFF", "").replace(",", " ").split())
         self._loop = self._slots.main
         self._loop_known = False
-        self.steps = Steps(self._loop, self._store_step, self.at_step_end)
+        self.steps = Steps(self._loop, self._store_step, self.at_step_end, page.store_progress)
         self._cost = Cost(self)
         self.tell(**identity())
 
     def start(self) -> None:
         """Begin: the page is told of, the looking begins."""
+        self._slots.track()
         self.use(Garbage(self))
         self.use(Control(self))
         start_when_distributed(self)
@@ -92,9 +99,24 @@ class Probe:
             self._loop_known = True
             if track is not self._loop:
                 self._loop = track
-                self.steps = Steps(track, self._store_step, self.at_step_end)
+                self.steps = Steps(
+                    track, self._store_step, self.at_step_end, self.page.store_progress
+                )
                 self.tell(main_slot=self._slots.slot(track))
         return track is self._loop
+
+    def enter(self, track: Track, code: int) -> int:
+        """Open a phase of a thread that the GPU's clock is to know of. Returns its depth."""
+        depth = track.enter(code)
+        if self.mark is not None and track is self._loop:
+            self.mark(code)
+        return depth
+
+    def close(self, track: Track, depth: int) -> None:
+        """Close it."""
+        track.leave(depth)
+        if self.mark is not None and track is self._loop:
+            self.mark(track.top())
 
     def use(self, instrument: Instrument) -> None:
         """Put an instrument in, unless the user has named it in ``GPUTOP_PROBE_OFF``."""
@@ -134,8 +156,12 @@ class Probe:
     def _store_step(self, index: int, step: layout.Step, progress: layout.Progress) -> None:
         self.page.store_step(index, step)
         self.page.store_progress(progress)
-        if index == 0:
-            self._loop.base(layout.CODES["other"])
+
+    def _name_thread(self, thread: int, name: str) -> None:
+        self._threads[str(thread)] = name
+        while len(self._threads) > _MOST_THREAD_NAMES:
+            del self._threads[next(iter(self._threads))]
+        self.tell(threads=dict(self._threads))
 
     def _look(self) -> None:
         touched = time.monotonic()
@@ -161,6 +187,13 @@ class Probe:
         found["cost_ratio"] = self._cost.look()
         self.page.gauges.store_json(found)
 
+    def retire(self, reason: str) -> None:
+        """This process turns out to be none that trains: take all out, and the page away."""
+        self._slots.left = True
+        for instrument in self.instruments.values():
+            instrument.stop(reason)
+        self.page.remove()
+
     def leave(self) -> None:
         """In a forked child: write no more into the parent's page."""
         self._facts_lock = threading.Lock()  # another thread may have held it
@@ -172,6 +205,10 @@ class Probe:
     def _at_exit(self) -> None:
         if self._slots.left:
             return
+        try:
+            self.steps.finish()
+        except Exception as trouble:
+            self.tell(trouble=f"the last step: {type(trouble).__name__}: {trouble}"[:200])
         self._slots.main.enter(layout.CODES["none"])
         # What an exception has ended is worth looking at; what has come to its end is not.
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
@@ -182,76 +219,3 @@ class Probe:
                 pass  # a log-out may have removed it
         else:
             self.tell(trouble=f"the job ended with {type(error).__name__}")
-
-
-class _Slots:
-    """The slots of a page, and which thread has which."""
-
-    def __init__(self, words: memoryview) -> None:
-        self.words = words
-        self.left = False
-        self._local = threading.local()
-        self._lock = threading.Lock()
-        self._free = list(range(layout.THREADS - 1, 0, -1))
-        self._tracks: dict[int, Track] = {}
-        # Whoever attaches, the loop runs in the main thread: all frameworks do that.
-        self.main = make_track(words, 0, layout.CODES["startup"], os.getpid())
-        self._tracks[0] = self.main
-        self._main_thread = threading.main_thread().ident
-
-    def known(self) -> Track | None:
-        track: Track | None = getattr(self._local, "track", None)
-        return track
-
-    def track(self) -> Track:
-        track: Track | None = getattr(self._local, "track", None)
-        return track or self._new()
-
-    def all(self) -> list[Track]:
-        with self._lock:
-            return list(self._tracks.values())
-
-    def _new(self) -> Track:
-        if threading.get_ident() == self._main_thread:
-            self._local.track = self.main
-            return self.main
-        with self._lock:
-            slot = self._free.pop() if self._free else None
-        if slot is None:
-            words, at = memoryview(bytearray(layout.PAGE_SIZE)).cast("Q"), 1  # seen by nobody
-        else:
-            words, at = self.words, slot
-        track = make_track(words, at, layout.CODES["none"], threading.get_native_id())
-        if slot is not None:
-            self._tracks[slot] = track
-            self._local.keeper = _Keeper(self, slot)
-        self._local.track = track
-        return track
-
-    def give_back(self, slot: int) -> None:
-        with self._lock:
-            track = self._tracks.pop(slot, None)
-            if track is not None:
-                track.end()
-                self._free.insert(0, slot)  # so that what it did stays to be seen for long
-
-    def slot(self, track: Track) -> int:
-        return next((slot for slot, each in self._tracks.items() if each is track), 0)
-
-    def leave(self, words: memoryview) -> None:
-        self.left = True
-        self.words = words
-        self._lock = threading.Lock()
-        for track in self._tracks.values():
-            track.rebind(words)
-
-
-class _Keeper:
-    """Lies among a thread's locals and dies with it."""
-
-    def __init__(self, slots: _Slots, slot: int) -> None:
-        self._slots = slots
-        self._slot = slot
-
-    def __del__(self) -> None:
-        self._slots.give_back(self._slot)

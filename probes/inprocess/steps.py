@@ -10,7 +10,9 @@ that step, in orders that differ by framework; this is what is made of them:
 - The same optimizer again after another backward is another step, whatever was drawn.
 - Backwards before the exit are micro-steps: gradient accumulation.
 - A scaler that leaves the optimizer out ends the step too, as a skipped one.
-- Without any optimizer or backward (inference), each draw begins a step.
+- Without any optimizer or backward (inference), each draw begins a step; and where there are
+  backwards and never an optimizer, after the first few.
+- Evaluation and checkpoints end the step before them and belong to none: the next one begins after.
 - After the first `explicit`, only those count.
 """
 
@@ -19,10 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .layout import Progress, Step
+from .layout import CODES, Progress, Step
 from .track import Track
 
 _TURNS_REMEMBERED = 64
+_PATIENCE = 8
+"""Micro-steps without an optimizer before the draws are counted: it may be one that cannot be seen."""
+_STARTUP, _EVAL, _OTHER = CODES["startup"], CODES["eval"], CODES["other"]
 
 
 class _Ending(NamedTuple):
@@ -41,6 +46,7 @@ class Steps:
         track: of the thread.
         store: takes each step with its index, and the counters after it.
         at_end: functions to be called after each step; one may remove itself.
+        store_progress: takes the counters when an evaluation begins.
     """
 
     def __init__(
@@ -48,10 +54,12 @@ class Steps:
         track: Track,
         store: Callable[[int, Step, Progress], None],
         at_end: list[Callable[[Step], None]],
+        store_progress: Callable[[Progress], None],
     ) -> None:
         self._track = track
         self._store = store
         self._at_end = at_end
+        self._store_progress = store_progress
         self._progress = Progress()
         self._from: _Ending | None = None
         self._pending: _Ending | None = None
@@ -63,6 +71,10 @@ class Steps:
         self._optimizer_seen = False
         self._explicit = False
         self._evaluating = False
+        self._resting = _STARTUP
+        self._patience = _PATIENCE
+        self.trains = False
+        """Whether there is an optimizer, or was a backward: otherwise nothing is an evaluation."""
         self._stepped: set[int] = set()
         """Optimizers that have stepped since the last end."""
         self._fresh: set[int] = set()
@@ -83,14 +95,20 @@ class Steps:
         if self._from is None:
             self._from = self._now(skipped=False)
 
-    def drawing(self) -> None:
-        """The loop asks its loader for a batch."""
+    def drawing(self, certain: bool = True) -> None:
+        """The loop asks its loader for a batch.
+
+        Args:
+            certain: the loader is known to feed the training.
+        """
+        if certain:
+            self.evaluated()
         self.begin()
         if self._explicit:
             return
         if self._pending:
             self._close()
-        elif self._forwards and not self._optimizer_seen and not self._backward_seen:
+        elif (self._forwards and not self.trains) or self._by_hand():
             self._pending = self._now(skipped=False)
             self._close()
         self._draws += 1
@@ -102,6 +120,7 @@ class Steps:
 
     def backward(self) -> None:
         """A backward begins."""
+        self.trains = True
         self._training()
         self._backward_seen = True
 
@@ -117,10 +136,11 @@ class Steps:
             key: tells one optimizer from another.
             skipped: it was left out.
         """
+        self.trains = self._optimizer_seen = True
+        self.evaluated()
         self.begin()
         if self._explicit:
             return
-        self._optimizer_seen = True
         if self._pending and key in self._stepped and key not in self._fresh:
             self._close()
         self._learn_turns(key)
@@ -130,17 +150,35 @@ class Steps:
         self._pending = self._now(skipped)
 
     def evaluating(self) -> None:
-        """A forward begins that is no training: in eval mode, or without gradients."""
-        self.begin()
-        if self._pending:
-            self._close()
+        """A forward begins that is no training, or a draw for one."""
+        self.between()
+        self._draws = 0
         if not self._evaluating:
             self._evaluating = True
+            self._track.base(_EVAL)
             self._progress = self._progress._replace(evaluations=self._progress.evaluations + 1)
+            self._store_progress(self._progress)
+
+    def evaluated(self) -> None:
+        """What begins now is none. To say so without one before changes nothing."""
+        if self._evaluating:
+            self._evaluating = False
+            self._track.base(self._resting)
+            self.between_done()
 
     def between(self) -> None:
         """Something begins that is not part of a step, such as a checkpoint."""
-        if self._pending:
+        if self._pending and not self._explicit:
+            self._close()
+
+    def between_done(self) -> None:
+        """And ends."""
+        if not (self._pending or self._micro or self._draws or self._forwards):
+            self._from = self._now(skipped=False)
+
+    def finish(self) -> None:
+        """The job is over: so is its last step."""
+        if self._pending and not self._explicit:
             self._close()
 
     def explicit(
@@ -158,8 +196,8 @@ class Steps:
         self._close(loss)
 
     def _training(self) -> None:
+        self.evaluated()
         self.begin()
-        self._evaluating = False
         if (
             self._pending
             and not self._explicit
@@ -167,6 +205,17 @@ class Steps:
             and len(self._stepped) >= self._taking_turns
         ):
             self._close()
+
+    def _by_hand(self) -> bool:
+        if self._optimizer_seen or not self._micro:
+            return False
+        self._patience -= self._micro
+        return self._patience < 0
+
+    def _rest(self) -> None:
+        if self._resting != _OTHER:
+            self._resting = _OTHER
+            self._track.base(_EVAL if self._evaluating else _OTHER)
 
     def _now(self, skipped: bool) -> _Ending:
         micro = self._micro + (self._pending.micro_steps if self._pending else 0)
@@ -218,6 +267,7 @@ class Steps:
         )
         self._from = ending
         self._pending = None
+        self._rest()
         self._draws = self._forwards = 0
         self._backward_seen = False
         self._stepped.clear()

@@ -32,6 +32,8 @@ class Track(NamedTuple):
     """Exclusive time per code, up to the last change or charge."""
     depth: Callable[[], int]
     """Of the stack; 1: nothing is open."""
+    top: Callable[[], int]
+    """Code of the phase that is open."""
     pause: Callable[[], None]
     """The garbage collector has begun, wherever this thread was."""
     resume: Callable[[], None]
@@ -127,6 +129,9 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     def depth() -> int:
         return len(stack)
 
+    def top() -> int:
+        return stack[-1]
+
     def pause() -> None:
         nonlocal paused_at
         paused_at = clock()
@@ -158,4 +163,4 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     words[ring_at] = words[word_at] = word
     words[head_at] = head
     words[at + layout.SLOT_THREAD // 8] = thread_id
-    return Track(enter, leave, base, charge, totals, depth, pause, resume, edges, end, rebind)
+    return Track(enter, leave, base, charge, totals, depth, top, pause, resume, edges, end, rebind)

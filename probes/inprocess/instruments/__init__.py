@@ -4,14 +4,40 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..instrument import Instrument
-    from ..probe import Probe
+from .backward import Backward
+from .checkpoint import Checkpoint
+from .comm import Comm
+from .compilation import Compilation
+from .device import Device
+from .forward import Forward
+from .frameworks import Frameworks
+from .loader import Loader
+from .optimizer import Optimizer
 
-ALL: tuple[type[Instrument], ...] = ()
+if TYPE_CHECKING:
+    from ..probe import Probe
 
 
 def use_torch(probe: Probe) -> None:
     """Put all of them in, now that torch has been imported."""
-    for instrument in ALL:
-        probe.use(instrument(probe))
+    optimizer = Optimizer(probe, lambda found, frame: forward.met(found, frame))
+    loader = Loader(
+        probe,
+        optimizer.unwind,
+        lambda: forward.evaluates(),
+        lambda frame: forward.search(frame),
+    )
+    device = Device(probe)
+    forward = Forward(probe, loader.fed, device.settled)
+    for instrument in (
+        loader,
+        forward,
+        Backward(probe, forward.backward_begins, forward.backward_done),
+        optimizer,
+        Comm(probe),
+        Checkpoint(probe),
+        Compilation(probe),
+        device,
+        Frameworks(probe, forward),
+    ):
+        probe.use(instrument)

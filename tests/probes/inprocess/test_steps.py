@@ -22,11 +22,14 @@ class Loop:
         self.track = make_track(words, 0, layout.CODES["other"], 1)
         self.found: list[Step] = []
         self.progress = Progress()
-        self.steps = Steps(self.track, self._store, [])
+        self.steps = Steps(self.track, self._store, [], self._store_progress)
 
     def _store(self, index: int, step: Step, progress: Progress) -> None:
         assert index == len(self.found)
         self.found.append(step)
+        self.progress = progress
+
+    def _store_progress(self, progress: Progress) -> None:
         self.progress = progress
 
     def micro(self, draw: bool = True) -> None:
@@ -252,7 +255,10 @@ def test_functions_are_called_at_each_end() -> None:
     seen: list[int] = []
     track = make_track(words, 0, layout.CODES["other"], 1)
     steps = Steps(
-        track, lambda _index, _step, _progress: None, [lambda step: seen.append(step.number)]
+        track,
+        lambda _index, _step, _progress: None,
+        [lambda step: seen.append(step.number)],
+        lambda _progress: None,
     )
     for _ in range(3):
         steps.explicit()

@@ -1,0 +1,57 @@
+"""The backward passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..layout import CODES
+from .patching import Patching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..probe import Probe
+    from ..track import Track
+
+_BACKWARD = CODES["backward"]
+
+
+class Backward(Patching):
+    """Patches `torch.autograd.backward`, which `Tensor.backward` and the frameworks end in.
+
+    Args:
+        probe: it reports to.
+        begins: called in the loop's thread before each.
+        done: called there after each.
+    """
+
+    name = "backward"
+
+    def __init__(self, probe: Probe, begins: Callable[[], None], done: Callable[[], None]) -> None:
+        super().__init__(probe)
+        self._begins = begins
+        self._done = done
+
+    def install(self) -> None:
+        self.replace(
+            self.torch.autograd,
+            "backward",
+            lambda original: self.within(original, self._begin, self._end),
+        )
+
+    def _begin(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
+        probe = self.probe
+        if not probe.claim_loop():
+            return None
+        track = probe.track()
+        if track.top() == _BACKWARD:
+            return None  # inside another, as where activations are computed anew
+        self.calls += 1
+        self._begins()
+        probe.steps.backward()
+        return track, probe.enter(track, _BACKWARD)
+
+    def _end(self, opened: tuple[Track, int]) -> None:
+        self.close(opened)
+        self.probe.steps.backward_done()
+        self._done()

@@ -1,0 +1,132 @@
+"""What the page says of jobs whose phases take a known time: shares, steps, and what else is told."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+from torch_job import JOBS, Done, explain, needs_torch, run, shares
+
+pytestmark = [needs_torch, pytest.mark.slow]
+
+POINTS = 0.03
+"""A share may be so far from the truth."""
+
+
+class Case(NamedTuple):
+    """A job, and how many steps it takes."""
+
+    script: str
+    steps: int
+    micro_steps: int
+    samples: float
+    preload: tuple[str, ...] = ()
+    skipped: int = 0
+    evaluations: int = 0
+
+
+CASES = [
+    Case("bare", 12, 1, 24),
+    Case("accumulation", 8, 2, 16),
+    Case("no_loader", 10, 1, 0),
+    Case("lbfgs", 8, 3, 8),
+    Case("gan", 10, 2, 10),
+    Case("scaler", 12, 1, 12, skipped=4),
+    Case("evaluation", 15, 1, 15, evaluations=4),
+    Case("accelerated", 10, 2, 20, ("accelerate",)),
+    Case("lightning_fit", 10, 2, 20, ("lightning",), evaluations=3),
+    Case("hf_trainer", 10, 2, 20, ("transformers.trainer",), evaluations=3),
+]
+
+
+def job(script: str, ranks: int = 1, preload: tuple[str, ...] = ()) -> Done:
+    """Run one of the jobs, which must end well, with no hook in trouble."""
+    done = run(JOBS / f"{script}.py", ranks=ranks, preload=preload)
+    assert done.status == 0, explain(done)
+    for page in done.pages:
+        hooks = {name: state for name, state in page.facts["hooks"].items() if state != "on"}
+        assert hooks == {"allocator": "off: no CUDA", "gpu_time": "off: no CUDA"}, explain(done)
+        assert "trouble" not in page.facts
+    return done
+
+
+def assert_near_the_truth(done: Done, *but: str) -> None:
+    """The first two steps are left out: in the first one the model is not known yet."""
+    for page, pauses in zip(done.pages, done.pauses, strict=True):
+        for phase, (told, true) in shares(page.steps[2:], pauses).items():
+            if phase not in but:
+                assert abs(told - true) < POINTS, (phase, told, true)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.script)
+def test_a_job_padded_with_known_times(case: Case) -> None:
+    done = job(case.script, preload=case.preload)
+    progress = done.page.progress
+    assert progress.steps == case.steps
+    assert progress.skipped_steps == case.skipped
+    assert progress.evaluations == case.evaluations
+    assert abs(progress.samples - case.samples) <= 1, "a loader may be a batch ahead"
+    assert {step.micro_steps for step in done.page.steps} == {case.micro_steps}
+    # What no pause accounts for is torch's own work, on a machine that does other things too.
+    assert_near_the_truth(done, "other", "gc", *(["optimizer"] if case.script == "lbfgs" else []))
+
+
+def test_evaluation_and_checkpoints_belong_to_no_step() -> None:
+    done = job("evaluation")
+    totals = done.page.totals()
+    whole = sum(totals.values())
+    for phase in ("eval", "checkpoint"):
+        true = sum(each.duration for each in done.pauses[0] if each.phase == phase)
+        assert abs(totals[phase] - true) / whole < POINTS
+        assert all(name != phase for name in shares(done.page.steps, []))
+
+
+def test_inference_has_a_step_for_each_batch() -> None:
+    done = job("inference")
+    assert done.page.progress.steps == 8, "the model is known from the third draw on"
+    assert shares(done.page.steps, [])["forward"][0] > 0.4
+
+
+def test_without_an_optimizer_that_can_be_seen_the_draws_count() -> None:
+    done = job("by_hand")
+    progress = done.page.progress
+    assert 11 <= progress.steps <= 12, "after eight micro-steps"
+    assert_near_the_truth(done._replace(pages=done.pages), "other", "gc")
+
+
+def test_ddp_tells_its_groups_and_collectives() -> None:
+    done = job("ddp", ranks=2)
+    for rank, page in enumerate(done.pages):
+        assert page.progress.steps == 12
+        assert page.facts["rank"] == rank
+        assert page.facts["world_size"] == 2
+        assert page.facts["groups"] == [{"name": "default_pg", "ranks": [0, 1]}]
+        assert page.group(0) == (14, 14, "barrier"), "12 in the loop, one not waited for, a barrier"
+        assert page.totals()["comm"] > 0
+    # A rank waits for the other in backward and in its collective.
+    assert_near_the_truth(done, "backward", "comm", "other", "gc")
+
+
+def test_fsdp2_gathers_in_the_forward_and_the_backward() -> None:
+    done = job("fsdp2", ranks=2)
+    for page in done.pages:
+        assert page.progress.steps == 12
+        launched, returned, _ = page.group(0)
+        assert launched == returned > 12 * 3
+        assert page.totals()["comm"] > 0
+    assert_near_the_truth(done, "forward", "backward", "comm", "other", "gc")
+
+
+def test_versions_and_precision_are_told() -> None:
+    done = job("scaler")
+    assert done.page.facts["torch"][0].isdigit()
+    assert done.page.facts["precision"] == "bfloat16 (autocast)"
+    assert job("bare").page.facts["precision"] == "float32"
+
+
+def test_deepspeed_zero() -> None:
+    done = job("deepspeed_zero", preload=("deepspeed",))
+    assert done.page.progress.steps == 10
+    assert {step.micro_steps for step in done.page.steps} == {2}
+    assert_near_the_truth(done, "other", "gc", "comm")
