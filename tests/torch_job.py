@@ -187,18 +187,26 @@ def run(
 
 
 def shares(steps: list[layout.Step], pauses: list[Pause]) -> dict[str, tuple[float, float]]:
-    """Of each phase its share of those steps' time: as told in them, and as it truly was."""
-    told: dict[str, int] = {}
-    true: dict[str, int] = {}
-    whole = 0
-    for step in steps:
-        whole += step.duration
-        for code, host, _ in step.phases:
-            told[layout.PHASES[code]] = told.get(layout.PHASES[code], 0) + host
-        for pause in pauses:
-            if step.ended - step.duration <= pause.moment < step.ended:
-                true[pause.phase] = true.get(pause.phase, 0) + pause.duration
-    return {name: (told.get(name, 0) / whole, true.get(name, 0) / whole) for name in told | true}
+    """Of each phase its share of a step's time: as told in it, and as it truly was.
+
+    Of all those steps, the one in the middle by the difference: now and then, the machine is not there.
+    """
+    each = [_shares(step, pauses) for step in steps]
+    found: dict[str, tuple[float, float]] = {}
+    for phase in {phase for step in each for phase in step}:
+        values = [step.get(phase, (0.0, 0.0)) for step in each]
+        values.sort(key=lambda value: value[0] - value[1])
+        found[phase] = values[len(values) // 2]
+    return found
+
+
+def _shares(step: layout.Step, pauses: list[Pause]) -> dict[str, tuple[float, float]]:
+    told = {layout.PHASES[code]: host / step.duration for code, host, _ in step.phases}
+    true: dict[str, float] = {}
+    for pause in pauses:
+        if step.ended - step.duration <= pause.moment < step.ended:
+            true[pause.phase] = true.get(pause.phase, 0.0) + pause.duration / step.duration
+    return {name: (told.get(name, 0.0), true.get(name, 0.0)) for name in told | true}
 
 
 def explain(done: Done) -> str:

@@ -207,10 +207,10 @@ class Steps:
             self._close()
 
     def _by_hand(self) -> bool:
-        if self._optimizer_seen or not self._micro:
-            return False
-        self._patience -= self._micro
-        return self._patience < 0
+        if self._micro >= self._patience and not self._optimizer_seen:
+            self._patience = 1
+            return True
+        return False
 
     def _rest(self) -> None:
         if self._resting != _OTHER:

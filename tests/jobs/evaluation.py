@@ -24,7 +24,7 @@ def evaluate():
     model.eval()
     for inputs, _ in DataLoader(Data(3, "eval"), batch_size=1):
         model(inputs)
-    pause("eval", 0.02)
+    pause("eval", 0.08)
     model.train()
 
 

@@ -11,6 +11,7 @@ from .compilation import Compilation
 from .device import Device
 from .forward import Forward
 from .frameworks import Frameworks
+from .gpu_time import GpuTime
 from .loader import Loader
 from .optimizer import Optimizer
 
@@ -38,6 +39,7 @@ def use_torch(probe: Probe) -> None:
         Checkpoint(probe),
         Compilation(probe),
         device,
+        GpuTime(probe),
         Frameworks(probe, forward),
     ):
         probe.use(instrument)

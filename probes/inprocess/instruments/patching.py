@@ -31,7 +31,7 @@ class Patching(Instrument):
         super().__init__(probe)
         self._removed = False
         self._replaced: list[tuple[Any, str, Any, Any]] = []
-        self.torch: Any = sys.modules["torch"]
+        self.torch: Any = sys.modules.get("torch")
 
     def remove(self) -> None:
         self._removed = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -85,7 +85,7 @@ def _within(value: Any, wanted: type, seen: set[int], depth: int) -> Iterator[An
     if id(value) in seen or len(seen) > _MOST_VALUES:
         return
     seen.add(id(value))
-    kind = cast("type[Any]", type(value))
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
     if issubclass(kind, wanted):  # what `isinstance` says of a weak proxy is true of another object
         yield value
     if kind in (list, tuple):

@@ -85,14 +85,14 @@ def test_evaluation_and_checkpoints_belong_to_no_step() -> None:
 def test_inference_has_a_step_for_each_batch() -> None:
     done = job("inference")
     assert done.page.progress.steps == 8, "the model is known from the third draw on"
-    assert shares(done.page.steps, [])["forward"][0] > 0.4
+    assert shares(done.page.steps, [])["forward"][0] > 0.3
 
 
 def test_without_an_optimizer_that_can_be_seen_the_draws_count() -> None:
     done = job("by_hand")
     progress = done.page.progress
-    assert 11 <= progress.steps <= 12, "after eight micro-steps"
-    assert_near_the_truth(done._replace(pages=done.pages), "other", "gc")
+    assert progress.steps == 13, "the first one is of the eight micro-steps that it took to see it"
+    assert_near_the_truth(done, "other", "gc")
 
 
 def test_ddp_tells_its_groups_and_collectives() -> None:

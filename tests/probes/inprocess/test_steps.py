@@ -210,6 +210,55 @@ def test_inference_has_a_step_for_each_batch(loop: Loop) -> None:
     assert len(loop.found) == 5
 
 
+def test_without_an_optimizer_that_can_be_seen_the_draws_count(loop: Loop) -> None:
+    for _ in range(20):
+        loop.micro()
+    loop.steps.drawing()
+    assert [step.micro_steps for step in loop.found] == [8] + [1] * 12
+
+
+def test_the_step_after_an_evaluation_begins_after_it(loop: Loop) -> None:
+    loop.micro()
+    loop.optimize()
+    for _ in range(3):
+        loop.within("eval", loop.steps.evaluating)
+    loop.micro()
+    loop.optimize()
+    loop.steps.drawing()
+    first, second = loop.found
+    assert second.ended - second.duration > first.ended
+    assert layout.CODES["eval"] not in {code for code, _, _ in second.phases}
+
+
+def test_the_step_after_a_checkpoint_begins_after_it(loop: Loop) -> None:
+    loop.micro()
+    loop.optimize()
+    loop.within("checkpoint", loop.steps.between)
+    loop.steps.between_done()
+    loop.micro()
+    loop.optimize()
+    loop.steps.drawing()
+    first, second = loop.found
+    assert second.ended - second.duration > first.ended
+    assert layout.CODES["checkpoint"] not in {code for code, _, _ in second.phases}
+
+
+def test_an_evaluation_amid_accumulation_splits_no_step(loop: Loop) -> None:
+    loop.micro()
+    loop.steps.evaluating()
+    loop.micro()
+    loop.optimize()
+    loop.steps.drawing()
+    assert [step.micro_steps for step in loop.found] == [2]
+
+
+def test_the_last_step_ends_with_the_job(loop: Loop) -> None:
+    loop.micro()
+    loop.optimize()
+    loop.steps.finish()
+    assert len(loop.found) == 1
+
+
 def test_evaluation_ends_the_step_and_makes_none(loop: Loop) -> None:
     for _ in range(3):
         loop.micro()
