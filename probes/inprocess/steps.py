@@ -21,12 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .layout import CODES, Progress, Step
+from .layout import CODES, MAX_CODES, Progress, Step
 from .track import Track
 
 _TURNS_REMEMBERED = 64
 _PATIENCE = 8
 """Micro-steps without an optimizer before the draws are counted: it may be one that cannot be seen."""
+_CODES = range(MAX_CODES)
 _STARTUP, _EVAL, _OTHER = CODES["startup"], CODES["eval"], CODES["other"]
 
 
@@ -225,6 +226,8 @@ class Steps:
     def _learn_turns(self, key: int) -> None:
         """How many optimizers step before the same one does again."""
         turns = self._turns
+        if self._taking_turns == 1 and turns[-1:] == [key]:
+            return
         if key in turns:
             last = len(turns) - 1 - turns[::-1].index(key)
             self._taking_turns = len(set(turns[last:]))
@@ -248,9 +251,11 @@ class Steps:
             skipped=ending.skipped,
             run_ahead=None,
             phases=tuple(
-                (code, now - then, None)
-                for code, (now, then) in enumerate(zip(ending.totals, before.totals))
-                if now > then
+                [
+                    (code, now - then, None)
+                    for code, now, then in zip(_CODES, ending.totals, before.totals)
+                    if now > then
+                ]
             ),
         )
         self._progress = Progress(

@@ -109,7 +109,7 @@ class Comm(Patching):
             self.probe.tell(rank=c10d.get_rank(), world_size=c10d.get_world_size())
 
     def _collective(self, operation: int) -> Callable[[Function], Function]:
-        is_compiling = self.torch.compiler.is_compiling
+        is_compiling = self.is_compiling
 
         def make(original: Function) -> Function:
             names = list(inspect.signature(original).parameters)

@@ -185,7 +185,7 @@ class _Call:
         forward = self._forward
         opened = None
         try:
-            if not forward.torch.compiler.is_compiling():
+            if not forward.is_compiling():
                 opened = forward.begin(module.training)
         except Exception as error:
             forward.fail(error)

@@ -29,6 +29,7 @@ class Optimizer(Patching):
     """
 
     name = "optimizer"
+    edges = 27  # with the end of a step, which takes as long as 25
 
     def __init__(self, probe: Probe, met: Callable[[Any, FrameType], None]) -> None:
         super().__init__(probe)
@@ -86,7 +87,7 @@ class Optimizer(Patching):
         return track, self.probe.enter(track, _OPTIMIZER)
 
     def _before(self, optimizer: Any, _args: object, _kwargs: object) -> None:
-        if self.torch.compiler.is_compiling():
+        if self.is_compiling():
             return
         try:
             probe = self.probe
@@ -107,7 +108,7 @@ class Optimizer(Patching):
             self.fail(error)
 
     def _after(self, optimizer: Any, _args: object, _kwargs: object) -> None:
-        if self.torch.compiler.is_compiling():
+        if self.is_compiling():
             return
         try:
             if not self._open or not self.probe.in_loop():

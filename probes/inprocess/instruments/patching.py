@@ -32,6 +32,9 @@ class Patching(Instrument):
         self._removed = False
         self._replaced: list[tuple[Any, str, Any, Any]] = []
         self.torch: Any = sys.modules.get("torch")
+        self.is_compiling: Callable[[], bool] = (
+            self.torch.compiler.is_compiling if self.torch else _never
+        )
 
     def remove(self) -> None:
         self._removed = True
@@ -75,7 +78,7 @@ class Patching(Instrument):
             begin: gets its positional arguments; ``None``: nothing is to be ended.
             end: gets what ``begin`` has returned.
         """
-        is_compiling = self.torch.compiler.is_compiling
+        is_compiling = self.is_compiling
 
         @wraps(original)
         def ours(*args: Any, **kwargs: Any) -> Any:
@@ -113,3 +116,7 @@ class Patching(Instrument):
     def close(self, opened: tuple[Track, int]) -> None:
         """Close the phase of a track that is open from that depth on."""
         self.probe.close(*opened)
+
+
+def _never() -> bool:
+    return False
