@@ -97,8 +97,7 @@ class PhaseHistory:
             if word is None or not last <= word[0] <= later:
                 break
             later = word[0]
-            if word[1] != layout.STEP_MARK:
-                found.append(word)
+            found.append(word)
         self._head = head
         if found:
             self._newest = found[0]

@@ -259,21 +259,6 @@ def test_words_that_were_overwritten_while_the_ring_was_read_are_left_out(reader
     assert "eval" not in {each.phase for each in segments}
 
 
-def test_marks_in_the_ring_are_no_phases(reader: Read) -> None:
-    now = time.monotonic_ns()
-    page = MadePage()
-    page.slot(
-        0,
-        [
-            (now - 3 * SECOND, C["forward"]),
-            (now - 2 * SECOND, layout.STEP_MARK),
-            (now - 2 * SECOND, C["data"]),
-        ],
-        totals={C["forward"]: SECOND},
-    )
-    assert [each.phase for each in reader(page).read(now).segments] == ["forward", "data"]
-
-
 def test_the_users_own_phases_have_their_names(reader: Read) -> None:
     now = time.monotonic_ns()
     page = MadePage()
