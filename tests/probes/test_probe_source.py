@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -157,8 +158,7 @@ def test_a_log_out_that_empties_the_directory_changes_nothing() -> None:
     with job(TRAINS) as running, source(running.pid) as read:
         assert running.line() == "in"
         (page,) = running.pages()
-        page.unlink()
-        page.parent.rmdir()
+        shutil.rmtree(page.parent)
         for _ in range(3):
             reading = read(running.pid)
             assert reading is not None
