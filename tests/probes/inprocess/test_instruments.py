@@ -123,10 +123,3 @@ def test_versions_and_precision_are_told() -> None:
     assert done.page.facts["torch"][0].isdigit()
     assert done.page.facts["precision"] == "bfloat16 (autocast)"
     assert job("bare").page.facts["precision"] == "float32"
-
-
-def test_deepspeed_zero() -> None:
-    done = job("deepspeed_zero", preload=("deepspeed",))
-    assert done.page.progress.steps == 10
-    assert {step.micro_steps for step in done.page.steps} == {2}
-    assert_near_the_truth(done, "other", "gc", "comm")
