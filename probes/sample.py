@@ -18,6 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from .probe_reading import ProbeReading
+from .rank_reading import ExitReading, StackReading, ThreadsReading
 from .reading import Reading
 
 SCHEMA_VERSION = 1
@@ -341,6 +342,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     cgroups: tuple[CgroupReading, ...] = ()
     host: HostReading | None = None
     probes: tuple[ProbeReading, ...] = ()
+    threads: tuple[ThreadsReading, ...] = ()
+    stacks: tuple[StackReading, ...] = ()
+    exits: tuple[ExitReading, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
 
 

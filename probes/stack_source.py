@@ -1,0 +1,108 @@
+"""Stacks of the processes that somebody asks for: never otherwise, never often, one after the other."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from .rank_reading import StackReading
+from .source import SourceAbsent
+from .stack_dump import find_py_spy
+from .stack_reader import REINSTALL, StackReader
+from .target import start_time_of
+
+EVERY_SECONDS = 2.0
+"""Between two dumps of one process."""
+LONGEST_WISH_SECONDS = 60.0
+SHARE = 0.5
+"""Of the time that passes, which dumps may take; with many ranks they come round less often."""
+_KEPT_SECONDS = 15.0
+_MOST = 256
+_SLACK_SECONDS = 0.05
+
+
+class StackWishes:
+    """Of which processes stacks are wanted, and until when. Any thread may write and read."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: dict[int, float] = {}
+
+    def want(self, pids: Iterable[int], seconds: float) -> None:
+        """From now on, for so many seconds."""
+        until = time.monotonic() + min(seconds, LONGEST_WISH_SECONDS)
+        with self._lock:
+            for pid in list(pids)[:_MOST]:
+                self._until[pid] = max(until, self._until.get(pid, 0.0))
+
+    def wanted(self, now: float) -> list[int]:
+        """Those whose time has not run out."""
+        with self._lock:
+            self._until = {pid: until for pid, until in self._until.items() if until > now}
+            return list(self._until)
+
+
+class StackSource:
+    """Takes the stacks that are wished for.
+
+    Args:
+        wishes: says of which processes.
+        binary: path of py-spy; by default the one that is installed.
+        root: of the file system with ``proc`` in it.
+    """
+
+    name = "stacks"
+
+    def __init__(
+        self, wishes: StackWishes, binary: str | None = None, root: Path = Path("/")
+    ) -> None:
+        self._wishes = wishes
+        self._root = root
+        self._binary = binary or find_py_spy()
+        self._readers: dict[int, StackReader] = {}
+        self._due: dict[int, float] = {}
+
+    def read(self) -> tuple[StackReading, ...]:
+        """What is known of each process that stacks were wanted of lately.
+
+        Raises:
+            SourceAbsent: without py-spy.
+        """
+        if self._binary is None:
+            raise SourceAbsent(f"the py-spy binary is missing: {REINSTALL}")
+        now = time.monotonic()
+        wanted = self._wishes.wanted(now)
+        due = sorted(pid for pid in wanted if self._due.get(pid, 0.0) <= now + _SLACK_SECONDS)
+        # Those that waited longest come first, so that all come round.
+        for pid in sorted(due, key=lambda pid: self._due.get(pid, 0.0)):
+            if time.monotonic() - now > SHARE:
+                break
+            self._take(pid, self._binary)
+        self._forget(set(wanted))
+        return tuple(
+            reader.reading for reader in self._readers.values() if reader.reading.taken > 0
+        )
+
+    def close(self) -> None:
+        """It holds nothing between two reads."""
+
+    def _take(self, pid: int, binary: str) -> None:
+        began = start_time_of(pid, self._root)
+        reader = self._readers.get(pid)
+        if began is None:
+            self._readers.pop(pid, None)
+            return
+        if reader is None or reader.reading.start_time_seconds != began:
+            reader = self._readers[pid] = StackReader(pid, began, binary, self._root)
+        reader.take()
+        self._due[pid] = time.monotonic() + EVERY_SECONDS
+
+    def _forget(self, wanted: set[int]) -> None:
+        now = time.monotonic()
+        for pid, reader in list(self._readers.items()):
+            old = now - reader.reading.monotonic_seconds > _KEPT_SECONDS
+            if pid not in wanted and old:
+                del self._readers[pid]
+                self._due.pop(pid, None)
