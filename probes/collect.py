@@ -24,6 +24,7 @@ from .command import (
     SetInterval,
     ShowEnvironment,
     Stop,
+    TakeStacks,
 )
 from .host import HostSource
 from .interest import Interest
@@ -32,7 +33,9 @@ from .nvml import NvmlDriver
 from .probe_source import ProbeSource
 from .proc import ProcessSource
 from .sample import SCHEMA_VERSION, Hello, Reply, Sample
+from .stack_source import StackSource, StackWishes
 from .target import TargetError, environment_of, send_signal
+from .threads import ThreadSource
 from .wire import Message, Splitter, WireError, decode_command, encode
 
 COMMANDS_FD = 0
@@ -70,9 +73,10 @@ def collect(
             pid=os.getpid(),
         )
     )
-    obey = partial(_obey, collector=collector, interest=interest, send=send)
+    wishes = StackWishes()
+    obey = partial(_obey, collector=collector, interest=interest, wishes=wishes, send=send)
     threading.Thread(target=_listen, args=(obey,), name="commands", daemon=True).start()
-    _add_sources(collector, interest, without)
+    _add_sources(collector, interest, wishes, without)
     for sample in collector.samples():
         send(sample)
         if not gc.isenabled():  # it is off while a program starts
@@ -88,11 +92,15 @@ def boot_id(root: Path = Path("/")) -> str:
         return ""
 
 
-def _add_sources(collector: Collector, interest: Interest, without: frozenset[str]) -> None:
+def _add_sources(
+    collector: Collector, interest: Interest, wishes: StackWishes, without: frozenset[str]
+) -> None:
     if "nvml" not in without:
         collector.add(NvmlDriver(collector.add, interest))
     if "processes" not in without:
         collector.add(ProcessSource(interest))
+        collector.add(ThreadSource(interest))
+        collector.add(StackSource(wishes))
     if "inprocess" not in without:
         collector.add(ProbeSource(interest))
     if "cgroups" not in without:
@@ -132,7 +140,12 @@ def _listen(obey: Callable[[Command], None]) -> None:
 
 
 def _obey(
-    command: Command, *, collector: Collector, interest: Interest, send: Callable[[Message], None]
+    command: Command,
+    *,
+    collector: Collector,
+    interest: Interest,
+    wishes: StackWishes,
+    send: Callable[[Message], None],
 ) -> None:
     ok, message = True, ""
     data: dict[str, object] = {}
@@ -146,6 +159,9 @@ def _obey(
             collector.hurry()
         case Detach(pid=pid):
             interest.detach(pid)
+        case TakeStacks(pids=wanted, seconds=seconds):
+            wishes.want(wanted, seconds)
+            collector.hurry()
         case Dump():
             collector.hurry()
         case SendSignal() | ShowEnvironment():

@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 
 from .limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from .probe_reading import ProbeReading
+from .rank_reading import ExitReading, StackReading, ThreadsReading
 from .runner import SourceRunner
 from .sample import (
     CgroupReading,
@@ -48,6 +49,9 @@ class _Gathered:
     processes: list[ProcessReading] = field(default_factory=list[ProcessReading])
     cgroups: list[CgroupReading] = field(default_factory=list[CgroupReading])
     probes: list[ProbeReading] = field(default_factory=list[ProbeReading])
+    threads: list[ThreadsReading] = field(default_factory=list[ThreadsReading])
+    stacks: list[StackReading] = field(default_factory=list[StackReading])
+    exits: list[ExitReading] = field(default_factory=list[ExitReading])
 
     def add(self, part: Part) -> None:
         """File one part."""
@@ -62,6 +66,12 @@ class _Gathered:
                 self.cgroups.append(part)
             case ProbeReading():
                 self.probes.append(part)
+            case ThreadsReading():
+                self.threads.append(part)
+            case StackReading():
+                self.stacks.append(part)
+            case ExitReading():
+                self.exits.append(part)
             case DriverReading():
                 self.driver = part
             case HostReading():
@@ -187,6 +197,9 @@ class Collector:
             cgroups=tuple(gathered.cgroups),
             host=gathered.host,
             probes=tuple(gathered.probes),
+            threads=tuple(gathered.threads),
+            stacks=tuple(gathered.stacks),
+            exits=tuple(gathered.exits),
             sources=statuses,
         )
 

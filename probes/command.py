@@ -32,6 +32,14 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True, tag="dump"):
     command_id: int
 
 
+class TakeStacks(msgspec.Struct, frozen=True, kw_only=True, tag="stacks"):
+    """Dump the Python stacks of these processes every other second, for so many seconds."""
+
+    command_id: int
+    pids: tuple[int, ...]
+    seconds: float
+
+
 class SendSignal(msgspec.Struct, frozen=True, kw_only=True, tag="signal"):
     """Send a signal to exactly that process; a pid that now belongs to another is refused."""
 
@@ -55,4 +63,4 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True, tag="stop"):
     command_id: int
 
 
-Command = SetInterval | Attach | Detach | Dump | SendSignal | ShowEnvironment | Stop
+Command = SetInterval | Attach | Detach | Dump | TakeStacks | SendSignal | ShowEnvironment | Stop

@@ -90,6 +90,7 @@ def _group(sample: Sample) -> Grouping:
                 process.container_id,
                 process.environment,
                 process.environment_inherited,
+                process.attached,
             )
             for process in sample.processes
         ],

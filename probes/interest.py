@@ -13,6 +13,7 @@ class Interest:
         self._lock = threading.Lock()
         self._by_gpu: dict[int, frozenset[int]] = {}
         self._attached: frozenset[int] = frozenset()
+        self._ranks: dict[int, float] = {}
 
     def set_gpu(self, index: int, pids: Iterable[int]) -> None:
         """These pids are on that GPU now."""
@@ -28,6 +29,21 @@ class Interest:
         """The opposite of `attach`; an unknown pid is no error."""
         with self._lock:
             self._attached -= {pid}
+
+    def set_ranks(self, ranks: dict[int, float]) -> None:
+        """These are the training processes among all that are read: pid → start time."""
+        with self._lock:
+            self._ranks = ranks
+
+    def ranks(self) -> dict[int, float]:
+        """What was set last."""
+        with self._lock:
+            return self._ranks
+
+    def by_gpu(self) -> dict[int, frozenset[int]]:
+        """NVML index → pids on that GPU."""
+        with self._lock:
+            return dict(self._by_gpu)
 
     def attached(self) -> frozenset[int]:
         """What was asked for."""

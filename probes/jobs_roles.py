@@ -60,6 +60,16 @@ class Roles:
             if above not in self.placements and self.identities[above] == self.identities[pid]
         )
 
+    @cached_property
+    def _starting(self) -> frozenset[int]:
+        """Processes above one that is a rank by itself."""
+        return frozenset(
+            above
+            for pid in self.by_pid
+            if self.identities[pid] is not None or pid in self.placements
+            for above in self.above(pid)
+        )
+
     def rank_of(self, pid: int) -> int | None:
         """Pid of the rank that the process is, or is a descendant of."""
         ranks = self._rank_set
@@ -147,6 +157,8 @@ class Roles:
             return False
         if pid in self.placements or self._trains(pid):
             return True
+        if self.by_pid[pid].attached and self.identities[pid] is None:
+            return pid not in self._starting
         return self.identities[pid] is not None and pid not in self.wrapping
 
     def _trains(self, pid: int) -> bool:

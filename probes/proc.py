@@ -13,11 +13,13 @@ import os
 from pathlib import Path
 
 from .interest import Interest
+from .proc_attached import is_part_of, mark_attached
 from .proc_command import is_boundary
 from .proc_entry import Entry, Gone
 from .proc_facts import FactsReader
 from .proc_files import Descriptors, read_file
 from .proc_tree import ProcessTree
+from .rank_pids import RankFinder
 from .sample import ProcessReading
 from .source import SourceAbsent, SourceDenied
 
@@ -52,6 +54,8 @@ class ProcessSource:
         self._tree = ProcessTree(root)
         self._entries: dict[int, Entry] = {}
         self._known: frozenset[int] = frozenset()
+        self._ranks = RankFinder()
+        self._heirs: dict[int, int] = {}
         self._turn = 0
         self._last_below: list[int] = []
         self._due: frozenset[int] | None = None
@@ -74,7 +78,7 @@ class ProcessSource:
         except OSError as error:
             raise SourceAbsent("there is no /proc here: is it mounted?") from error
         self._facts.refresh()
-        main = [pid for pid in sorted(wanted) if self._look_at(pid)]
+        main = self._present(wanted)
         if wanted and not main:
             self._check_hidden()
         above = self._above(main)
@@ -84,15 +88,30 @@ class ProcessSource:
             for pid in (*main, *above)
             if (reading := self._read(pid, detailed=few or pid in wanted))
         ]
-        launchers = [pid for pid in above if self._launches(pid)]
-        below = self._below([pid for pid in (*main, *launchers) if pid in self._entries])
+        roots = [pid for pid in above if self._launches(pid) or self._has_parts(pid, main)]
+        below = self._below([pid for pid in (*main, *roots) if pid in self._entries])
         readings += self._readings_below(below, detailed=few)
         self._forget({*main, *above, *below})
+        readings = mark_attached(readings, {*self._interest.attached(), *self._heirs.values()})
+        self._interest.set_ranks(self._ranks.find(readings, self._interest.by_gpu()))
         return tuple(sorted(readings, key=lambda reading: reading.pid))
 
     def close(self) -> None:
         """Give all descriptors back."""
         self._forget(set())
+
+    def _present(self, wanted: frozenset[int]) -> list[int]:
+        """Those that are there. For one that has ended, what started it: the job may go on."""
+        present = [pid for pid in sorted(wanted) if self._look_at(pid)]
+        for pid in wanted.difference(present):
+            heir = self._heirs.get(pid)
+            if heir is not None and heir not in present and self._look_at(heir):
+                present.append(heir)
+        for pid in present:
+            parent = self._entries[pid].stat.parent_pid
+            if pid in wanted and parent > 1 and self._look_at(parent) and self._launches(parent):
+                self._heirs[pid] = parent
+        return present
 
     def _look_at(self, pid: int) -> bool:
         """Whether it is there. One that ended makes room for a new one of its pid."""
@@ -129,6 +148,15 @@ class ProcessSource:
     def _launches(self, pid: int) -> bool:
         entry = self._entries.get(pid)
         return entry is not None and entry.facts is not None and entry.facts.kind == "launcher"
+
+    def _has_parts(self, pid: int, main: list[int]) -> bool:
+        """Whether one that was asked for is a worker of it, and so has brothers."""
+        own = self._command(pid)
+        return any(is_part_of(self._command(each), own) for each in main)
+
+    def _command(self, pid: int) -> tuple[str, ...] | None:
+        entry = self._entries.get(pid)
+        return entry.facts.command if entry is not None and entry.facts is not None else None
 
     def _may_be_rank(self, pid: int) -> bool:
         """Below a rank, nearly all have the environment that the rank has."""

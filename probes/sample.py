@@ -229,6 +229,8 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     container_id: str | None = None
     environment: dict[str, str] = {}
     """Only the allow-list of ``environment.ALLOWED``."""
+    attached: bool = False
+    """It was asked for by pid, or started what was; so it is a job, also where nothing names a rank."""
     environment_inherited: bool = False
     """It is the same as the parent's, and is therefore not repeated in ``environment``."""
 

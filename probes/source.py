@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .probe_reading import ProbeReading
+from .rank_reading import ExitReading, StackReading, ThreadsReading
 from .sample import (
     CgroupReading,
     DriverReading,
@@ -27,6 +28,9 @@ Part = (
     | CgroupReading
     | HostReading
     | ProbeReading
+    | ThreadsReading
+    | StackReading
+    | ExitReading
 )
 """What a source may yield; the collector sorts the parts into the sample by their type."""
 

@@ -63,7 +63,7 @@ def test_the_main_thread_is_known_by_its_number_or_else_its_name() -> None:
 def test_monstrous_dumps_are_cut() -> None:
     huge = {**FRAME, "name": "x" * 10_000, "short_filename": None, "filename": "/y" * 5000}
     deep = {**THREAD, "frames": [huge] * (MOST_FRAMES + 5)}
-    decoded = decode_dump(dump(*[deep] * (MOST_THREADS + 3)), 7)
+    decoded = decode_dump(dump(deep, *[THREAD] * (MOST_THREADS + 3)), 7)
     assert decoded is not None
     assert len(decoded) == MOST_THREADS
     assert len(decoded[0].frames) == MOST_FRAMES

@@ -1,0 +1,66 @@
+"""What was asked for by pid is a job, also where no variable, launcher or GPU says so."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from .proc_command import is_spawned, kind_of, python_of
+from .sample import ProcessReading
+
+_STARTERS = ("shell", "prompt", "wrapper")
+
+
+def mark_attached(
+    readings: Sequence[ProcessReading], attached: Collection[int]
+) -> list[ProcessReading]:
+    """The readings, with the training programs marked that the pids asked for belong to.
+
+    Of a loader's worker that is the program above it; of a shell, the programs below it.
+    """
+    by_pid = {reading.pid: reading for reading in readings}
+    marked = {
+        pid for asked in attached if asked in by_pid for pid in _programs(by_pid[asked], by_pid)
+    }
+    return [
+        replace(reading, attached=True) if reading.pid in marked else reading
+        for reading in readings
+    ]
+
+
+def is_part_of(command: Sequence[str] | None, parents: Sequence[str] | None) -> bool:
+    """Whether it was forked, or started by multiprocessing, from a program: a worker, not a job."""
+    if not command or not parents or python_of(parents) is None:
+        return False
+    return command == parents or is_spawned(command)
+
+
+def _programs(asked: ProcessReading, by_pid: dict[int, ProcessReading]) -> Iterator[int]:
+    if kind_of(asked.command) == "launcher":
+        return  # its ranks have names
+    if kind_of(asked.command) in _STARTERS:
+        yield from _below(asked, by_pid)
+        return
+    top, seen = asked, {asked.pid}
+    while (above := by_pid.get(top.parent_pid or 0)) and above.pid not in seen:
+        if not is_part_of(top.command, above.command):
+            break
+        seen.add(above.pid)
+        top = above
+    yield top.pid
+
+
+def _below(starter: ProcessReading, by_pid: dict[int, ProcessReading]) -> Iterator[int]:
+    for child in by_pid.values():
+        if child.parent_pid != starter.pid or child.pid == starter.pid:
+            continue
+        if _is_python(child):
+            yield child.pid
+        elif kind_of(child.command) in _STARTERS and child.pid > starter.pid:
+            yield from _below(child, by_pid)
+
+
+def _is_python(process: ProcessReading) -> bool:
+    command = process.command
+    return bool(command) and kind_of(command) == "program" and python_of(command or ()) is not None

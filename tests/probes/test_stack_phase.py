@@ -1,0 +1,186 @@
+"""The frame table against stacks of real programs, and against made ones where none could be run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gputop.probes.frame_table import INNERMOST, READ, WHOLE
+from gputop.probes.rank_reading import Stack, StackFrameReading
+from gputop.probes.stack_phase import margin, own_frame, phase_of, place_of, vote
+
+STACKS = Path(__file__).parent.parent / "fixtures/stacks"
+"""Captured by ``tests/attach/capture.py`` from torch 2.13, lightning 2.6, transformers 5.24 and
+accelerate 1.15; each file is one situation, named framework-place."""
+PHASES = {
+    "main": "data",
+    "data": "data",
+    "workers": "data",
+    "to": "h2d",
+    "forward": "forward",
+    "step": "forward",
+    "backward": "backward",
+    "optimizer": "optimizer",
+    "clip": "optimizer",
+    "save": "checkpoint",
+    "dcp": "checkpoint",
+    "compile": "compile",
+    "trace": "compile",
+    "eval": "eval",
+    "all_reduce": "comm",
+    "barrier": "comm",
+    "import": "startup",
+    "block": "sync",
+    "value": "sync",
+    "dispatch": "forward",
+}
+
+
+def captured(name: str) -> Stack:
+    (thread,) = json.loads((STACKS / f"{name}.json").read_text())
+    return tuple(
+        StackFrameReading(name=frame["name"], file=frame["short_filename"], line=frame["line"])
+        for frame in thread["frames"]
+    )
+
+
+def stack(*frames: str) -> Stack:
+    """Innermost first, each as ``file:function``."""
+    parts = [frame.rsplit(":", 1) for frame in frames]
+    return tuple(StackFrameReading(name=name, file=file, line=1) for file, name in parts)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in STACKS.glob("*.json")))
+def test_captured(name: str) -> None:
+    assert phase_of(captured(name)).phase == PHASES[name.split("-")[-1]]
+
+
+def test_each_framework_was_captured() -> None:
+    seen = {path.stem.split("-")[0] for path in STACKS.glob("*.json")}
+    assert {"bare", "distributed", "accelerate", "transformers", "lightning"} <= seen
+
+
+ROWS_READ = [row for row in (*WHOLE, *INNERMOST) if row.source == READ]
+
+
+@pytest.mark.parametrize(
+    "row", ROWS_READ, ids=[f"{row.file}:{row.functions[:20]}" for row in ROWS_READ]
+)
+def test_rows_that_were_only_read(row: object) -> None:
+    """Made stacks: they show that no row hides another, and not that the framework is so."""
+    from gputop.probes.frame_table import Row
+
+    assert isinstance(row, Row)
+    file = f"{row.file}file.py" if row.file.endswith("/") else row.file
+    for function in row.functions.replace("*", "anything").split():
+        made = stack("train.py:helper", f"{file}:Some.{function}", "train.py:main")
+        assert phase_of(made).phase == row.phase
+
+
+@pytest.mark.parametrize(
+    ("frames", "phase"),
+    [
+        # Lightning: forward and backward lie inside of the optimizer's frames.
+        (
+            (
+                "torch/autograd/graph.py:_engine_run_backward",
+                "torch/optim/optimizer.py:wrapper",
+                "train.py:main",
+            ),
+            "backward",
+        ),
+        # A scheduler's wrapper says nothing by itself.
+        (("train.py:hook", "torch/optim/lr_scheduler.py:wrapper", "train.py:main"), "other"),
+        # Compilation runs a backward of its own.
+        (
+            (
+                "torch/autograd/graph.py:_engine_run_backward",
+                "torch/_functorch/_aot_autograd/graph_capture.py:aot_dispatch",
+                "torch/_dynamo/convert_frame.py:_compile",
+                "torch/nn/modules/module.py:_call_impl",
+            ),
+            "compile",
+        ),
+        # What was compiled runs through thin wrappers.
+        (
+            (
+                "torch/_inductor/output_code.py:__call__",
+                "torch/_functorch/_aot_autograd/runtime_wrappers.py:runtime_wrapper",
+                "torch/_dynamo/eval_frame.py:_fn",
+                "torch/nn/modules/module.py:_call_impl",
+                "train.py:main",
+            ),
+            "forward",
+        ),
+        # A distributed checkpoint issues collectives.
+        (
+            (
+                "torch/distributed/distributed_c10d.py:all_reduce",
+                "torch/distributed/checkpoint/state_dict_saver.py:save",
+            ),
+            "checkpoint",
+        ),
+        # A program that was started by importing it is not for ever starting.
+        (
+            (
+                "torch/autograd/graph.py:_engine_run_backward",
+                "train.py:<module>",
+                "<frozen importlib._bootstrap>:_call_with_frames_removed",
+            ),
+            "backward",
+        ),
+        # Importing the compiler compiles nothing.
+        (
+            (
+                "torch/_dynamo/variables/base.py:<module>",
+                "<frozen importlib._bootstrap>:_find_and_load",
+                "train.py:main",
+            ),
+            "startup",
+        ),
+        (
+            (
+                "threading.py:wait",
+                "queue.py:get",
+                "vllm/v1/engine/core.py:EngineCoreProc._process_input_queue",
+            ),
+            "idle",
+        ),
+        (
+            (
+                "zmq/sugar/socket.py:recv",
+                "sglang/srt/managers/scheduler.py:Scheduler.recv_requests",
+            ),
+            "idle",
+        ),
+        (("train.py:endless", "train.py:main"), "other"),
+        ((), "other"),
+    ],
+)
+def test_order_and_exceptions(frames: tuple[str, ...], phase: str) -> None:
+    assert phase_of(stack(*frames)).phase == phase
+
+
+def test_most_votes_count_and_the_margin_is_honest() -> None:
+    backward, data = captured("bare-backward"), captured("bare-main")
+    found = vote([backward, data, backward])
+    assert found is not None
+    assert (found.phase, found.votes) == ("backward", 3)
+    assert found.share == pytest.approx(2 / 3)
+    assert 0.3 < found.margin < 0.5
+    assert vote([]) is None
+
+
+def test_margins() -> None:
+    assert margin(0.5, 100) == pytest.approx(0.096, abs=0.002)
+    assert margin(1.0, 3) > 0.25
+
+
+def test_where_the_user_is() -> None:
+    frame = own_frame(captured("bare-main"))
+    assert frame is not None
+    assert frame.file.endswith("hold.py")
+    assert own_frame(stack("torch/_tensor.py:backward", "threading.py:wait")) is None
+    assert place_of(stack("src/data.py:load_batch")[0]) == "load_batch (src/data.py:1)"
