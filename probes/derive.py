@@ -6,6 +6,7 @@ source is late keeps its rates and grows in age; a GPU that vanished from the st
 
 from __future__ import annotations
 
+from .derive_activity import gone_ranks, with_activity
 from .derive_gpu import derive_gpus, links_of
 from .derive_host import derive_cgroups, derive_host
 from .derive_job import derive_jobs
@@ -28,8 +29,10 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     if previous is not None and previous.boot_id != current.boot_id:
         previous = None  # the node was started anew: nothing of before can be compared
     grouping = _group(current)
+    processes = derive_processes(previous, current, grouping)
     pasts = _pasts(previous, current)
     jobs = derive_jobs(previous, current, grouping.jobs, pasts)
+    jobs = with_activity(previous, current, jobs, processes)
     gpus = derive_gpus(previous, current, jobs)
     driver = current.driver
     return Frame(
@@ -43,7 +46,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         nvml_version=driver.nvml_version if driver else None,
         cuda_version=driver.cuda_version if driver else None,
         gpus=gpus,
-        processes=derive_processes(previous, current, grouping),
+        processes=processes,
         jobs=jobs,
         links=tuple(link for gpu in gpus for link in links_of(gpu)),
         host=derive_host(previous, current),
@@ -52,6 +55,9 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
             for probe in current.probes
         ),
+        threads=current.threads,
+        stacks=current.stacks,
+        gone=gone_ranks(previous, current),
         xids=current.xids,
         pasts=tuple(pasts.values()),
         sources=tuple(

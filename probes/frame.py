@@ -13,7 +13,9 @@ from typing import Literal
 import msgspec
 
 from .probe_reading import ProbeReading
+from .rank_frame import ActivityFrame, GoneRank
 from .rank_past import RankPast
+from .rank_reading import StackReading, ThreadsReading
 from .reading import Missing
 from .sample import (
     SCHEMA_VERSION,
@@ -146,6 +148,17 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     phase_age_seconds: float | None = None
     """Against the time of the frame, so that the phase of a frozen job grows old."""
     phase_source: Origin | None = None
+    phase_votes: int | None = None
+    """Stacks that the phase was told from; of a sampled phase it is the host's, not the GPU's."""
+    phase_share: float | None = None
+    """Of those stacks, how many told it."""
+    phase_margin: float | None = None
+    """The true share is within this of ``phase_share``, at 95 %."""
+    doing: str | None = None
+    """In words, what it does within the phase, where stacks or threads tell."""
+    place: str | None = None
+    """Innermost function of the user's own in its stack: ``load_batch (train.py:88)``."""
+    activity: ActivityFrame | None = None
     step: int | None = None
     """Number of the last finished step."""
     current_step: int | None = None
@@ -244,6 +257,10 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     host: HostFrame | None = None
     cgroups: tuple[CgroupFrame, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()
+    threads: tuple[ThreadsReading, ...] = ()
+    stacks: tuple[StackReading, ...] = ()
+    gone: tuple[GoneRank, ...] = ()
+    """Ranks that have ended within the last ten minutes, as far as they were watched."""
     xids: tuple[XidReading, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
     pasts: tuple[RankPast, ...] | msgspec.UnsetType = ()

@@ -18,7 +18,7 @@ EVERY_SECONDS = 2.0
 LONGEST_WISH_SECONDS = 60.0
 SHARE = 0.5
 """Of the time that passes, which dumps may take; with many ranks they come round less often."""
-_KEPT_SECONDS = 15.0
+_KEPT_SECONDS = 45.0
 _MOST = 256
 _SLACK_SECONDS = 0.05
 

@@ -15,9 +15,19 @@ from .device.thermal_slowdown import ThermalSlowdown
 from .device.uncorrectable_memory_error import UncorrectableMemoryError
 from .device.utilisation_low import UtilisationLow
 from .device.xid import Xid
+from .distributed.all_ranks_wait import AllRanksWait
+from .distributed.checkpoint_holds_others import CheckpointHoldsOthers
+from .distributed.collective_mismatch import CollectiveMismatch
+from .distributed.compile_holds_others import CompileHoldsOthers
+from .distributed.evaluation_holds_others import EvaluationHoldsOthers
+from .distributed.rank_gone import RankGone
+from .distributed.rank_not_advancing import RankNotAdvancing
+from .distributed.rank_stopped import RankStopped
 from .environment.other_tenant import OtherTenant
 from .host.cpu_throttling import CpuThrottling
+from .host.loader_deadlock import LoaderDeadlock
 from .host.process_in_d_state import ProcessInDState
+from .host.rank_blocked_in_io import RankBlockedInIo
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
 from .link.pcie_link_degraded import PcieLinkDegraded
@@ -30,6 +40,8 @@ RULES: tuple[type[Rule], ...] = (
     SwappingIn,
     CpuThrottling,
     TooFewCores,
+    LoaderDeadlock,
+    RankBlockedInIo,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,
@@ -43,6 +55,14 @@ RULES: tuple[type[Rule], ...] = (
     HollowUtilisation,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
+    CollectiveMismatch,
+    AllRanksWait,
+    RankNotAdvancing,
+    CheckpointHoldsOthers,
+    EvaluationHoldsOthers,
+    RankStopped,
+    RankGone,
+    CompileHoldsOthers,
     PcieLinkDegraded,
     OtherTenant,
 )

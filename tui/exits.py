@@ -7,6 +7,7 @@ import os
 import sys
 
 OK = 0
+FINDINGS = 1
 COULD_NOT_LOOK = 2
 WRONG_USAGE = 64
 INTERRUPTED = 130

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from ..probes.command import Attach, Command, SendSignal, SetInterval, ShowEnvironment
+from ..probes.command import Attach, Command, SendSignal, SetInterval, ShowEnvironment, TakeStacks
 from ..probes.derive import derive
 from ..probes.feeds import Feed, FeedError, Notice
 from ..probes.frame import Frame, ProcessFrame
 from ..probes.sample import Reply
+from ..rules.closer_look import LOOK_SECONDS, worth_a_look
 from ..rules.engine import Engine
 from ..rules.finding import Judgement
 from ..rules.history import History
@@ -68,7 +69,11 @@ class Watch:
                 self._on_notice(message.sentence)
                 continue
             frame = derive(frame, message)
-            yield self._engine.judge(frame)
+            judgement = self._engine.judge(frame)
+            unclear = worth_a_look(judgement)
+            if unclear:
+                self.take_stacks(unclear, LOOK_SECONDS)
+            yield judgement
 
     def start(
         self,
@@ -103,6 +108,10 @@ class Watch:
     def attach(self, pid: int) -> None:
         """Watch this process and its tree too."""
         self._send(Attach(command_id=self._next(), pid=pid))
+
+    def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
+        """Ask for the Python stacks of these processes, every other second for so many seconds."""
+        self._send(TakeStacks(command_id=self._next(), pids=tuple(pids), seconds=seconds))
 
     def send_signal(
         self,

@@ -32,9 +32,6 @@ PHASES = {
     "all_reduce": "comm",
     "barrier": "comm",
     "import": "startup",
-    "block": "sync",
-    "value": "sync",
-    "dispatch": "forward",
 }
 
 

@@ -1,0 +1,200 @@
+"""Ranks as seen from outside: how long each has stood still, and its phase where no probe tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from .frame import Frame, JobFrame, ProcessFrame, RankFrame
+from .rank_frame import ActivityFrame, GoneRank
+from .rank_reading import StackReading, ThreadReading, ThreadsReading
+from .sample import Sample
+from .stack_phase import own_frame, place_of, vote
+from .stack_reader import VOTE_SECONDS
+from .thread_phase import guess
+from .wait_kinds import wait_kind
+
+STILL_CORES = 0.02
+STILL_SWITCHES_PER_SECOND = 2.0
+"""A loader that waits for its workers wakes up every 5 s, and others at most once a second."""
+BUSY_CORES = 0.5
+"""On a node whose cores are all taken, a thread that never waits still gets about so much."""
+
+Key = tuple[int, float]
+
+
+def with_activity(
+    previous: Frame | None,
+    current: Sample,
+    jobs: Sequence[JobFrame],
+    processes: Sequence[ProcessFrame],
+) -> tuple[JobFrame, ...]:
+    """The jobs, with what threads and stacks tell of each rank."""
+    seen = _Seen(previous, current, processes)
+    return tuple(replace(job, ranks=tuple(seen.rank(rank) for rank in job.ranks)) for job in jobs)
+
+
+def gone_ranks(previous: Frame | None, current: Sample) -> tuple[GoneRank, ...]:
+    """Ranks that have ended, the first of each job first."""
+    if previous is None:
+        return ()
+    known: dict[Key, GoneRank] = {_key(gone): gone for gone in previous.gone}
+    places = {_key(rank): (rank, job) for job in previous.jobs for rank in job.ranks}
+    for ended in current.exits:
+        key = _key(ended)
+        if key in known or key not in places:
+            continue
+        rank, job = places[key]
+        known[key] = GoneRank(
+            rank=rank.rank,
+            pid=rank.pid,
+            start_time_seconds=rank.start_time_seconds,
+            job_id=job.id,
+            job_name=job.name,
+            monotonic_seconds=ended.monotonic_seconds,
+            signal=ended.signal,
+            code=ended.code,
+            killer=ended.killer,
+            gpu_index=rank.gpu_index,
+        )
+    listed = {_key(ended) for ended in current.exits}
+    kept = [gone for key, gone in known.items() if key in listed]
+    return tuple(sorted(kept, key=lambda gone: gone.monotonic_seconds))
+
+
+class _Seen:
+    def __init__(
+        self, previous: Frame | None, current: Sample, processes: Sequence[ProcessFrame]
+    ) -> None:
+        self._now = current.monotonic_seconds
+        self._seconds = self._now - previous.monotonic_seconds if previous else 0.0
+        self._threads = {_key(reading): reading for reading in current.threads}
+        self._stacks = {_key(reading): reading for reading in current.stacks}
+        self._before: Mapping[Key, ThreadsReading] = {
+            _key(reading): reading for reading in (previous.threads if previous else ())
+        }
+        self._ranks_before = {
+            _key(rank): rank for job in (previous.jobs if previous else ()) for rank in job.ranks
+        }
+        self._processes = {process.pid: process for process in processes}
+
+    def rank(self, rank: RankFrame) -> RankFrame:
+        key = _key(rank)
+        reading, before = self._threads.get(key), self._ranks_before.get(key)
+        if reading is not None:
+            last = before.activity if before else None
+            rank = replace(rank, activity=_activity(reading, self._before.get(key), last))
+        stacks = self._stacks.get(key)
+        if stacks is not None and self._holds(stacks, rank):
+            rank = self._sampled(rank, stacks)
+        if rank.phase is None and rank.activity is not None:
+            children = [self._processes[pid] for pid in rank.workers if pid in self._processes]
+            told = guess(rank.activity, self._processes.get(rank.pid), children)
+            rank = _with_phase(rank, told.phase, told.doing, inferred=True)
+        return self._aged(rank, before)
+
+    def _holds(self, stacks: StackReading, rank: RankFrame) -> bool:
+        """Whether stacks still tell where it is: fresh ones, and any of one that has not moved since."""
+        still = rank.activity.still_since_seconds if rank.activity else None
+        stood = still is not None and still <= stacks.monotonic_seconds
+        return stood or self._now - stacks.monotonic_seconds <= VOTE_SECONDS
+
+    def _sampled(self, rank: RankFrame, stacks: StackReading) -> RankFrame:
+        if stacks.refusal:
+            return replace(rank, missing={**rank.missing, "stack": stacks.refusal})
+        found = vote(stacks.main_stacks)
+        if found is None:
+            return rank
+        own = own_frame(stacks.main_stacks[-1])
+        rank = replace(
+            rank,
+            place=place_of(own) if own is not None else None,
+            doing=found.doing,
+            phase_votes=found.votes,
+            phase_share=found.share,
+            phase_margin=found.margin,
+        )
+        if rank.phase is not None:
+            return rank  # a probe knows better
+        return _with_phase(rank, found.phase, found.doing, inferred=False)
+
+    def _aged(self, rank: RankFrame, before: RankFrame | None) -> RankFrame:
+        """A phase seen from outside is as old as it has been seen, or as the rank has stood still."""
+        if rank.phase is None or rank.phase_source == "measured":
+            return rank
+        same = before is not None and before.phase == rank.phase
+        seen = (before.phase_age_seconds or 0.0) + self._seconds if same and before else 0.0
+        since = rank.activity.still_since_seconds if rank.activity else None
+        still = 0.0 if since is None else self._now - since
+        return replace(rank, phase_age_seconds=max(seen, still))
+
+
+def _with_phase(rank: RankFrame, phase: str, doing: str, *, inferred: bool) -> RankFrame:
+    missing = {name: reason for name, reason in rank.missing.items() if name != "phase"}
+    return replace(
+        rank,
+        phase=phase,
+        doing=doing,
+        phase_source="inferred" if inferred else "sampled",
+        missing=missing,
+    )
+
+
+def _activity(
+    reading: ThreadsReading, before: ThreadsReading | None, last: ActivityFrame | None
+) -> ActivityFrame:
+    main = reading.main
+    same = before is not None and before.monotonic_seconds == reading.monotonic_seconds
+    if same and last is not None:
+        return last
+    autograd = [thread for thread in reading.others if thread.name.startswith("pt_autograd")]
+    seconds = reading.monotonic_seconds - before.monotonic_seconds if before else 0.0
+    known = before is not None and seconds > 0
+    cores = _grown(main, before.main) / seconds if known and before else None
+    switches = _switches(main, before.main, seconds) if known and before else None
+    still = main.state != "R" and cores is not None and cores < STILL_CORES
+    still &= switches is None or switches < STILL_SWITCHES_PER_SECOND
+    busy = cores is not None and cores >= BUSY_CORES
+    busy &= switches is not None and switches < STILL_SWITCHES_PER_SECOND
+    began = before.monotonic_seconds if before else None
+    return ActivityFrame(
+        state=main.state,
+        wait=wait_kind(main.wait_channel),
+        wait_channel=main.wait_channel,
+        cpu_cores=cores,
+        switches_per_second=switches,
+        autograd_cores=_autograd(autograd, before, seconds) if known and autograd else None,
+        still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
+        busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
+    )
+
+
+def _autograd(
+    threads: Sequence[ThreadReading], before: ThreadsReading | None, seconds: float
+) -> float:
+    earlier = {thread.tid: thread for thread in (before.others if before else ())}
+    grown = [_grown(now, earlier[now.tid]) for now in threads if now.tid in earlier]
+    return sum(grown) / seconds
+
+
+def _grown(now: ThreadReading, before: ThreadReading) -> float:
+    return max(0.0, now.cpu_seconds - before.cpu_seconds)
+
+
+def _switches(now: ThreadReading, before: ThreadReading, seconds: float) -> float | None:
+    if now.voluntary_switches is None or before.voluntary_switches is None:
+        return None
+    return max(0, now.voluntary_switches - before.voluntary_switches) / seconds
+
+
+class _Started(Protocol):
+    @property
+    def pid(self) -> int: ...
+    @property
+    def start_time_seconds(self) -> float: ...
+
+
+def _key(process: _Started) -> Key:
+    return (process.pid, process.start_time_seconds)

@@ -1,0 +1,71 @@
+"""Ranks merged by where they are: the largest group is taken to be well, the others are shown first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from .frame import Frame, JobFrame, RankFrame
+from .rank_reading import Stack, StackReading
+from .stack_phase import own_frame
+
+
+class StackGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Ranks whose main threads are in the same place."""
+
+    ranks: tuple[int | None, ...]
+    pids: tuple[int, ...]
+    phase: str | None
+    phase_source: str | None
+    doing: str | None
+    place: str | None
+    stack: Stack
+    """What they have in common, from the outermost frame on; innermost first."""
+
+
+def merge(job: JobFrame, frame: Frame) -> tuple[StackGroup, ...]:
+    """The groups of one job, outliers first."""
+    readings = {(each.pid, each.start_time_seconds): each for each in frame.stacks}
+    groups: dict[object, list[tuple[RankFrame, Stack]]] = {}
+    for rank in job.ranks:
+        stack = _main(readings.get((rank.pid, rank.start_time_seconds)))
+        groups.setdefault(_place(rank, stack), []).append((rank, stack))
+    ordered = sorted(groups.values(), key=len)  # of equals, the one with the lower ranks first
+    return tuple(map(_group, ordered))
+
+
+def _main(reading: StackReading | None) -> Stack:
+    return reading.main_stacks[-1] if reading is not None and reading.main_stacks else ()
+
+
+def _place(rank: RankFrame, stack: Stack) -> object:
+    """The phase, and the frames down to the user's innermost one: leaves below it come and go."""
+    own = own_frame(stack)
+    if own is None:
+        return (rank.phase, rank.doing, stack)
+    return (rank.phase, stack[stack.index(own) :])
+
+
+def _group(members: Sequence[tuple[RankFrame, Stack]]) -> StackGroup:
+    first = members[0][0]
+    return StackGroup(
+        ranks=tuple(rank.rank for rank, _ in members),
+        pids=tuple(rank.pid for rank, _ in members),
+        phase=first.phase,
+        phase_source=first.phase_source,
+        doing=first.doing,
+        place=first.place,
+        stack=_common([stack for _, stack in members]),
+    )
+
+
+def _common(stacks: Sequence[Stack]) -> Stack:
+    """The frames that all have, counted from the outermost one."""
+    outward = [stack[::-1] for stack in stacks]
+    length = 0
+    for frames in zip(*outward, strict=False):
+        if any(frame != frames[0] for frame in frames):
+            break
+        length += 1
+    return outward[0][:length][::-1]

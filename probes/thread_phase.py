@@ -1,0 +1,58 @@
+"""What a rank does, guessed from its threads and children alone, where no stack can be had.
+
+All limits are ours, chosen on gloo jobs on a CPU (``tests/attach``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .frame import ProcessFrame
+from .rank_frame import ActivityFrame
+from .stack_phase import Told
+
+BUSY_CORES = 0.5
+WRITES_BYTES_PER_SECOND = 4e6
+_COMPILERS = ("cc1plus", "g++", "gcc", "nvcc", "cicc", "ptxas", "ld", "as", "clang")
+_LOADER = "pt_data_worker"
+
+
+def guess(
+    activity: ActivityFrame, process: ProcessFrame | None, children: Sequence[ProcessFrame]
+) -> Told:
+    """The phase and what it does; ``other`` where threads tell no more."""
+    if activity.state in "Tt":
+        return Told("other", "is stopped")
+    if any(_compiles(child) for child in children):
+        return Told("compile", "runs a compiler")
+    writes = process.write_bytes_per_second if process else None
+    if (writes or 0.0) > WRITES_BYTES_PER_SECOND:
+        return Told("checkpoint", "writes to disk")
+    if (activity.autograd_cores or 0.0) >= BUSY_CORES:
+        return Told("backward", "runs the backward")
+    if (activity.cpu_cores or 0.0) >= BUSY_CORES:
+        return Told("other", "runs on the CPU: forward, optimizer or Python")
+    loads = any((child.name or "").startswith(_LOADER) for child in children)
+    if loads and activity.wait in ("poll", "pipe", "socket"):
+        return Told("data", "waits for DataLoader workers")
+    match activity.wait:
+        case "lock":
+            return Told("comm", "waits for other ranks or another thread")
+        case "timer":
+            return Told("other", "sleeps")
+        case "pipe":
+            return Told("data", "waits for a pipe or FIFO")
+        case "poll" | "socket":
+            return Told("other", "waits for a socket or pipe")
+        case "disk":
+            return Told("data", "waits for a disk or file system")
+        case "child":
+            return Told("other", "waits for another program")
+        case _:
+            return Told("other", "sleeps" if activity.state in "SD" else "runs")
+
+
+def _compiles(child: ProcessFrame) -> bool:
+    name = child.name or ""
+    worker = any("compile_worker" in word for word in child.command or ())
+    return name in _COMPILERS or (worker and (child.cpu_cores or 0.0) >= BUSY_CORES)

@@ -1,0 +1,1 @@
+"""Distributed jobs and progress: RUN4xx."""

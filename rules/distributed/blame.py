@@ -1,0 +1,111 @@
+"""Which rule speaks of a rank that keeps the others waiting: each has its own cause, and one finding."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Literal
+
+from ...probes.frame import JobFrame
+from ..finding import Severity, Verdict
+from ..rule import Rule, Scene
+from .standstill import (
+    ERROR_SECONDS,
+    HOLD_SECONDS,
+    SHORTEST_SECONDS,
+    Look,
+    Standstill,
+    evidence_of,
+    rank_subject,
+    standstill,
+    waits_for_loader,
+    workers_asleep,
+)
+
+Cause = Literal[
+    "stopped", "loader", "read", "compile", "checkpoint", "evaluation", "startup", "own"
+]
+ALONE_SECONDS = 60.0
+"""So long, where no other rank waits for it: then there is one witness less."""
+
+
+def cause_of(look: Look, scene: Scene) -> Cause | None:
+    """Why a rank does not come to meet the others; ``None`` where it makes progress or only waits."""
+    match look.stance:
+        case "stopped":
+            return "stopped"
+        case "works":
+            return _WORK.get(look.rank.phase or "")
+        case "still":
+            return _why_still(look, scene)
+        case "busy" | "moves":
+            return "own"
+        case _:
+            return None
+
+
+_WORK: dict[str, Cause] = {
+    "compile": "compile",
+    "checkpoint": "checkpoint",
+    "eval": "evaluation",
+    "startup": "startup",
+}
+
+
+def _why_still(look: Look, scene: Scene) -> Cause:
+    asleep, workers = workers_asleep(look.rank, scene, SHORTEST_SECONDS)
+    if waits_for_loader(look.rank):
+        return "loader" if workers and asleep == workers else "own"
+    activity = look.rank.activity
+    waits = activity.wait if activity else None
+    return "read" if waits in ("pipe", "socket", "disk") or _in_d(look) else "own"
+
+
+def _in_d(look: Look) -> bool:
+    return look.rank.activity is not None and look.rank.activity.state == "D"
+
+
+class BlameRule(Rule):
+    """A rule about the rank that keeps the others of its job waiting for one kind of cause."""
+
+    cause: Cause
+    severity = "warning"
+    hold_seconds = HOLD_SECONDS
+    clear_seconds = 3.0
+    thresholds = {"error_seconds": ERROR_SECONDS}
+    explains = ("RUN405",)
+    job_wide = True
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        for job in scene.frame.jobs:
+            still = standstill(job, scene.frame)
+            for look in still.others:
+                yield self._judge_rank(job, look, still, scene)
+
+    def _judge_rank(self, job: JobFrame, look: Look, still: Standstill, scene: Scene) -> Verdict:
+        subject = rank_subject(job, look.rank)
+        seconds = self.seconds(look, still)
+        if cause_of(look, scene) != self.cause or seconds < SHORTEST_SECONDS:
+            return Verdict(subject=subject, holds=False)
+        return Verdict(
+            subject=subject,
+            holds=True,
+            severity=self.severity_of(seconds, still),
+            confidence=1.0 if look.rank.phase_source != "inferred" else 0.7,
+            evidence=evidence_of(look, still),
+            since_monotonic_seconds=scene.frame.monotonic_seconds - seconds,
+            next_step=self.step_for(look),
+        )
+
+    def seconds(self, look: Look, still: Standstill) -> float:
+        """For how long it has kept others waiting."""
+        return still.seconds if still.kept_waiting else 0.0
+
+    def severity_of(self, seconds: float, still: Standstill) -> Severity:
+        """An error needs both witnesses for long."""
+        both = still.kept_waiting and seconds >= self.limit["error_seconds"]
+        return "error" if both else "warning"
+
+    @abstractmethod
+    def step_for(self, look: Look) -> str | None:
+        """What to do now, where it can be more precise than the rule's."""

@@ -1,0 +1,154 @@
+"""Who stands still in a job, and who keeps the others waiting.
+
+Two witnesses speak here. One is progress: threads that neither run nor wake up. The other is place:
+what the stack, or failing that the kernel's wait channel, says a rank waits for. A rank that waits for
+the others and one that the others wait for look the same to the first, and not to the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Literal
+
+import msgspec
+
+from ...probes.frame import Frame, JobFrame, ProcessFrame, RankFrame
+from ..finding import Evidence, Subject
+from ..history import History
+from ..rule import Scene, Threshold
+
+Stance = Literal["waits", "stopped", "works", "still", "busy", "moves", "unknown"]
+"""``waits``: for other ranks. ``works``: at something that takes long by its nature. ``still`` and
+``busy``: neither, and without progress. ``moves``: it makes progress."""
+
+SHORTEST_SECONDS = 2.0
+WAITING_PHASES = frozenset({"backward", "comm", "sync"})
+LONG_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
+ERROR_SECONDS = Threshold(60.0, "seconds", "rule 56 of the catalogue: critical from 60 s")
+HOLD_SECONDS = 5.0
+"""With no base line, no progress for 5 s by two witnesses."""
+_IDLE_CORES = 0.05
+
+
+class Look(msgspec.Struct, frozen=True):
+    """One rank: how it stands, and for how long."""
+
+    rank: RankFrame
+    stance: Stance
+    seconds: float = 0.0
+
+
+class Standstill(msgspec.Struct, frozen=True):
+    """One job in which somebody stands still."""
+
+    waiting: tuple[Look, ...]
+    others: tuple[Look, ...]
+    """Those that do not wait for anybody."""
+
+    @property
+    def seconds(self) -> float:
+        """For how long somebody has waited for others."""
+        return max((look.seconds for look in self.waiting), default=0.0)
+
+    @property
+    def kept_waiting(self) -> bool:
+        """Whether anybody waits for one of the others, for longer than a step's jitter."""
+        return bool(self.others) and self.seconds >= SHORTEST_SECONDS
+
+
+def standstill(job: JobFrame, frame: Frame) -> Standstill:
+    """How the ranks of a job stand to each other."""
+    looks = _looks(job, frame.monotonic_seconds)
+    return Standstill(
+        waiting=tuple(look for look in looks if look.stance == "waits"),
+        others=tuple(look for look in looks if look.stance not in ("waits", "unknown")),
+    )
+
+
+def rank_subject(job: JobFrame, rank: RankFrame) -> Subject:
+    """The subject that stands for a rank."""
+    return Subject(
+        kind="rank",
+        id=f"{job.id} {rank.pid}@{rank.start_time_seconds:.2f}",
+        rank=rank.rank,
+        gpu=rank.gpu_index,
+        job=job.id,
+    )
+
+
+def evidence_of(look: Look, still: Standstill) -> tuple[Evidence, ...]:
+    """What proves it: the rank itself, then those that wait."""
+    rank, activity = look.rank, look.rank.activity
+    origin = rank.phase_source or "measured"
+    found = [
+        Evidence(signal="phase", value=rank.phase, origin=origin),
+        Evidence(signal="doing", value=rank.doing, origin=origin),
+        Evidence(signal="place", value=rank.place, origin="sampled"),
+        Evidence(signal="votes", value=rank.phase_votes, unit="samples", origin="sampled"),
+        Evidence(signal="state", value=activity.state if activity else None),
+        Evidence(signal="wait_channel", value=activity.wait_channel if activity else None),
+        Evidence(
+            signal="main_cpu_cores", value=activity.cpu_cores if activity else None, unit="cores"
+        ),
+    ]
+    if still.waiting:
+        names = names_of(each.rank for each in still.waiting)
+        found.append(Evidence(signal="kept waiting", value=names))
+        found.append(Evidence(signal="waiting_seconds", value=still.seconds, unit="seconds"))
+    return tuple(each for each in found if each.value is not None)
+
+
+def names_of(ranks: Iterable[RankFrame]) -> str:
+    """For people: ``rank 3``, ``ranks 0, 1, 4``."""
+    names = [str(rank.rank) if rank.rank is not None else f"pid {rank.pid}" for rank in ranks]
+    return f"rank{'s' * (len(names) > 1)} {', '.join(names)}"
+
+
+def workers_asleep(rank: RankFrame, scene: Scene, seconds: float) -> tuple[int, int]:
+    """How many of its children have used no CPU for so long, and how many there are."""
+    workers = [
+        process
+        for pid in rank.workers
+        if (process := scene.frame.process(pid)) is not None and process.state != "Z"
+    ]
+    idle = [each for each in workers if _idle(each, scene.history, seconds)]
+    return len(idle), len(workers)
+
+
+def waits_for_loader(rank: RankFrame) -> bool:
+    """Whether it waits for its DataLoader workers."""
+    return rank.phase == "data" and "worker" in (rank.doing or "")
+
+
+def _idle(process: ProcessFrame, history: History, seconds: float) -> bool:
+    cores = history.process(process.pid, "cpu_cores").window(seconds)
+    return bool(cores) and max(cores) <= _IDLE_CORES and process.state != "R"
+
+
+@lru_cache(maxsize=16)
+def _looks(job: JobFrame, now: float) -> tuple[Look, ...]:
+    # Asked by each of several rules for the same frame.
+    return tuple(_look(rank, now) for rank in job.ranks)
+
+
+def _look(rank: RankFrame, now: float) -> Look:
+    activity = rank.activity
+    if activity is None:
+        return Look(rank, "unknown")
+    since = activity.still_since_seconds
+    still = None if since is None else now - since
+    if activity.state in "Tt":
+        return Look(rank, "stopped", still or 0.0)
+    if rank.phase in LONG_PHASES or rank.phase == "idle":
+        return Look(rank, "works", rank.phase_age_seconds or 0.0)
+    if still is not None:
+        return Look(rank, "waits" if _waits(rank) else "still", still)
+    if activity.busy_since_seconds is not None:
+        return Look(rank, "busy", now - activity.busy_since_seconds)
+    return Look(rank, "moves")
+
+
+def _waits(rank: RankFrame) -> bool:
+    """Whether it is where ranks wait for each other."""
+    return rank.phase in WAITING_PHASES

@@ -1,0 +1,70 @@
+"""What each rank does, in lines of text for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..probes.frame import Frame, JobFrame, RankFrame
+from ..probes.stack_groups import StackGroup, merge
+from ..probes.stack_phase import place_of
+
+ORIGINS = {"measured": "probe", "sampled": "stacks", "inferred": "threads"}
+
+
+def group_lines(job: JobFrame, frame: Frame, *, stacks: bool) -> Iterator[str]:
+    """One line per group of ranks, outliers first, with their stacks if asked for."""
+    for group in merge(job, frame):
+        yield f"{_who(group.ranks)}: {_what(group)}"
+        if stacks:
+            yield from (f"    {place_of(each)}" for each in group.stack)
+
+
+def rank_lines(job: JobFrame) -> Iterator[str]:
+    """One line per rank: what its main thread does."""
+    for rank in job.ranks:
+        yield f"rank {_name(rank)}  pid {rank.pid}  {_state(rank)}{_why_no_stack(rank)}"
+
+
+def means_line(job: JobFrame) -> str:
+    """By which means the ranks were looked at."""
+    origins = {rank.phase_source for rank in job.ranks}
+    used = [words for origin, words in ORIGINS.items() if origin in origins]
+    return f"seen through: {', '.join(used) or 'counters alone'}"
+
+
+def _what(group: StackGroup) -> str:
+    if group.phase is None:
+        return "not known"
+    where = f" at {group.place}" if group.place else ""
+    origin = ORIGINS.get(group.phase_source or "", "")
+    return f"{group.phase}, {group.doing or 'host'}{where} [{origin}]"
+
+
+def _who(ranks: Sequence[int | None]) -> str:
+    names = ", ".join("?" if rank is None else str(rank) for rank in ranks)
+    return f"rank{'s' * (len(ranks) > 1)} {names}"
+
+
+def _name(rank: RankFrame) -> str:
+    return "?" if rank.rank is None else str(rank.rank)
+
+
+def _state(rank: RankFrame) -> str:
+    activity = rank.activity
+    if activity is None:
+        return "not looked at"
+    words = [f"state {activity.state}"]
+    if activity.wait_channel:
+        words.append(f"in {activity.wait_channel}")
+    if activity.cpu_cores is not None:
+        words.append(f"{activity.cpu_cores:.2f} cores")
+    if rank.phase_votes:
+        words.append(
+            f"{rank.phase_share or 0:.0%} ± {rank.phase_margin or 0:.0%} of {rank.phase_votes} stacks"
+        )
+    return ", ".join(words)
+
+
+def _why_no_stack(rank: RankFrame) -> str:
+    reason = rank.missing.get("stack")
+    return f"  (no stack: {reason})" if reason else ""

@@ -1,0 +1,52 @@
+"""``gputop stacks PID``: where every rank of a job is, merged, as text or JSON."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from ..probes.feeds import FeedError
+from ..probes.frame import Frame, JobFrame
+from ..probes.stack_reader import VOTES
+from ..rules.finding import Judgement
+from .asked_job import job_of, until
+from .diagnose import as_json, why_no_job
+from .exits import COULD_NOT_LOOK, OK, complain
+from .rank_lines import group_lines, means_line, rank_lines
+from .watch import Watch
+
+PATIENCE_SECONDS = 12.0
+
+
+def print_stacks(watch: Watch, options: Namespace) -> int:
+    """Take three dumps of each rank, print them; returns the exit code."""
+    pid: int = options.pid[0]
+    last: Judgement | None = None
+    job: JobFrame | None = None
+    try:
+        for last in until(watch, PATIENCE_SECONDS):
+            job = job_of(last.frame, pid) or job
+            if job is not None:
+                watch.take_stacks([rank.pid for rank in job.ranks], PATIENCE_SECONDS)
+                if _complete(job, last.frame):
+                    break
+    except FeedError as error:
+        return complain(str(error), COULD_NOT_LOOK)
+    finally:
+        watch.close()
+    if last is None or job is None:
+        return complain(why_no_job(pid), COULD_NOT_LOOK)
+    if options.format == "json":
+        print(as_json(last.frame, job, ()))
+    else:
+        lines = [means_line(job), "", *group_lines(job, last.frame, stacks=True), ""]
+        print("\n".join([*lines, *rank_lines(job)]))
+    return OK if any(each.main_stacks for each in last.frame.stacks) else COULD_NOT_LOOK
+
+
+def _complete(job: JobFrame, frame: Frame) -> bool:
+    readings = {each.pid: each for each in frame.stacks}
+    return all(
+        (reading := readings.get(rank.pid)) is not None
+        and (reading.refusal or len(reading.main_stacks) >= VOTES)
+        for rank in job.ranks
+    )
