@@ -33,7 +33,7 @@ def guess(
     if (activity.cpu_cores or 0.0) >= BUSY_CORES:
         return Told("other", "runs on the CPU: forward, optimizer or Python")
     loads = any((child.name or "").startswith(_LOADER) for child in children)
-    if loads and activity.wait in ("poll", "pipe", "socket"):
+    if loads and activity.wait == "poll":
         return Told("data", "waits for DataLoader workers")
     match activity.wait:
         case "lock":

@@ -16,6 +16,7 @@ import msgspec
 from gputop.probes.derive import derive
 from gputop.probes.frame import Frame
 from gputop.probes.probe_reading import ProbeReading
+from gputop.probes.rank_reading import ExitReading, StackReading, ThreadsReading
 from gputop.probes.sample import (
     CgroupReading,
     GpuProcessReading,
@@ -57,6 +58,9 @@ class Changes:
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
     xids: Sequence[XidReading] = ()
     probes: Sequence[ProbeReading] = ()
+    threads: Sequence[ThreadsReading] = ()
+    stacks: Sequence[StackReading] = ()
+    exits: Sequence[ExitReading] = ()
     sources: Sequence[SourceStatus] = ()
     boot_id: str = "a"
 
@@ -104,6 +108,9 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
         probes=tuple(changes.probes),
+        threads=tuple(changes.threads),
+        stacks=tuple(changes.stacks),
+        exits=tuple(changes.exits),
         sources=tuple(changes.sources),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
@@ -14,6 +14,7 @@ from .output import say
 
 FORMATS = ("text", "json")
 _PID_DIGITS = 9
+_LONGEST_SECONDS = 3600.0
 SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host")
 
 
@@ -65,6 +66,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if unknown:
         known = commands.get(options.command, parser).option_names
         raise UsageError(f"{_not_known(unknown[0], options.command, known)} ({_HELP})")
+    options.pid = [pid for pid in options.pid if pid is not None]
     options.job = job
     return options
 
@@ -115,9 +117,10 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     attach = commands.add_parser(
         "attach", help="watch the job that a process belongs to", allow_abbrev=False
     )
-    attach.add_argument("pid", type=_pid, nargs=1, metavar="PID")
+    _add_job(attach)
     add_inject(attach)
     _add_viewing(attach, suppress=True)
+    _add_reports(commands.add_parser)
 
     add_run(commands)
     add_probe(commands, _pid)
@@ -144,6 +147,38 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     collect.add_argument("--without", action="append", choices=SOURCES, default=[])
     collect.add_argument("--pid", action="append", type=_pid, default=[], metavar="PID")
     return parser, commands.choices
+
+
+def _add_reports(add: Callable[..., _Parser]) -> None:
+    """The commands that look at a job without a screen."""
+    diagnose = add(
+        "diagnose", help="watch for a while, then print what is wrong", allow_abbrev=False
+    )
+    diagnose.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
+    diagnose.add_argument(
+        "--for", dest="seconds", type=_seconds, default=30.0, metavar="SECONDS", help="(30s)"
+    )
+    _add_viewing(diagnose, suppress=True)
+
+    stacks = add(
+        "stacks", help="where every rank of a job is, by its Python stack", allow_abbrev=False
+    )
+    _add_job(stacks)
+    _add_viewing(stacks, suppress=True)
+
+    doctor = add(
+        "doctor", help="what can be read here, what cannot, and what would help", allow_abbrev=False
+    )
+    doctor.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
+    doctor.add_argument("--format", choices=FORMATS, default="text")
+
+
+def _add_job(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
+    which.add_argument(
+        "--name", metavar="REGEX", help="the oldest training process whose command fits"
+    )
 
 
 def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
@@ -181,6 +216,18 @@ def _add_settings(parser: argparse.ArgumentParser, default: object) -> None:
         metavar="FILE",
         help="TOML file with other thresholds for the rules",
     )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text.removesuffix("s"))
+    except ValueError:
+        seconds = float("nan")
+    if not 1.0 <= seconds <= _LONGEST_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of seconds from 1 to {_LONGEST_SECONDS:g}"
+        )
+    return seconds
 
 
 def _interval(text: str) -> float:

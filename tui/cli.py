@@ -68,6 +68,14 @@ def _run(argv: Sequence[str]) -> int:
         from .once import print_scenarios
 
         return print_scenarios()
+    if options.command == "doctor":
+        from .doctor import examine
+
+        return examine(options)
+    if options.command in ("diagnose", "stacks"):
+        from .live import report
+
+        return report(options)
     from .live import watch
 
     return watch(options)

@@ -12,6 +12,7 @@ from ..probes.stack_groups import StackGroup, merge
 from ..rules.finding import Evidence, Finding, Judgement
 from .asked_job import job_of, until
 from .exits import COULD_NOT_LOOK, FINDINGS, OK, complain
+from .output import say, say_json
 from .rank_lines import group_lines, means_line, rank_lines
 from .watch import Watch
 
@@ -51,8 +52,10 @@ def diagnose(watch: Watch, options: Namespace) -> int:
     if last is None or (pid and job is None):
         return complain(why_no_job(pid), COULD_NOT_LOOK)
     shown = _findings(last, job)
-    report = as_json(last.frame, job, shown) if options.format == "json" else None
-    print(report or as_text(last.frame, job, shown))
+    if options.format == "json":
+        say_json(as_json(last.frame, job, shown))
+    else:
+        say(as_text(last.frame, job, shown))
     counts = any(each.state == "active" and each.severity != "info" for each in shown)
     return FINDINGS if counts else OK
 
@@ -64,7 +67,7 @@ def why_no_job(pid: int | None) -> str:
     return f"process {pid} leads to no training job: neither it nor its children are Python ranks"
 
 
-def as_json(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -> str:
+def as_json(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -> bytes:
     """One object; the names are the public ones."""
     report = Report(
         schema_version=frame.schema_version,
@@ -74,7 +77,7 @@ def as_json(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -
         groups=merge(job, frame) if job else (),
         findings=findings,
     )
-    return msgspec.json.encode(report).decode()
+    return msgspec.json.encode(report) + b"\n"
 
 
 def as_text(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -> str:

@@ -41,6 +41,23 @@ def watch(options: Namespace) -> int:
         return complain(str(error), COULD_NOT_LOOK)
 
 
+def report(options: Namespace) -> int:
+    """What ``gputop diagnose`` and ``gputop stacks`` do; returns the exit code."""
+    engine = Engine(make_rules(thresholds(options.settings)))
+    try:
+        feed = _feed(options, once=False)
+    except FeedError as error:
+        return complain(str(error), COULD_NOT_LOOK)
+    watched = Watch(feed, engine)
+    if options.command == "stacks":
+        from .stacks_command import print_stacks
+
+        return print_stacks(watched, options)
+    from .diagnose import diagnose
+
+    return diagnose(watched, options)
+
+
 def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
     from .app import GputopApp  # while this is loaded, the collector starts beside it
 
@@ -91,6 +108,10 @@ def _feed(options: Namespace, once: bool) -> Feed:
             return DemoFeed(options.scenario, options.interval)
         except UnknownScenario as error:
             raise UsageError(f"{error}; scenarios are {', '.join(SCENARIOS)}") from error
+    if getattr(options, "name", None):
+        from .asked_job import pid_named
+
+        options.pid = [pid_named(options.name)]
     pids: list[int] = options.pid
     for pid in pids:
         if why := refusal(pid):

@@ -11,6 +11,7 @@ from ..rules.finding import Judgement
 from .asked_job import job_of, until
 from .diagnose import as_json, why_no_job
 from .exits import COULD_NOT_LOOK, OK, complain
+from .output import say, say_json
 from .rank_lines import group_lines, means_line, rank_lines
 from .watch import Watch
 
@@ -36,10 +37,10 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
     if last is None or job is None:
         return complain(why_no_job(pid), COULD_NOT_LOOK)
     if options.format == "json":
-        print(as_json(last.frame, job, ()))
+        say_json(as_json(last.frame, job, ()))
     else:
         lines = [means_line(job), "", *group_lines(job, last.frame, stacks=True), ""]
-        print("\n".join([*lines, *rank_lines(job)]))
+        say("\n".join([*lines, *rank_lines(job)]))
     return OK if any(each.main_stacks for each in last.frame.stacks) else COULD_NOT_LOOK
 
 

@@ -15,7 +15,7 @@ class AllRanksWait(JobRule):
         others. Stacks show them in the same place, or could not be had. It becomes an error after a
         minute, where stacks witness it.
     Impact:
-        The job stands still.
+        The job stands still until the time limit of its process group ends it.
     Diagnosis:
         With ranks on other nodes, the one at fault is likely there: look at them in the same way. If
         all ranks are here, suspect the network, or a call order that the stacks would show.

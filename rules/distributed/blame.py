@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...probes.frame import JobFrame
 from ..finding import Severity, Verdict
@@ -69,7 +69,7 @@ class BlameRule(Rule):
     """A rule about the rank that keeps the others of its job waiting for one kind of cause."""
 
     cause: Cause
-    severity = "warning"
+    severity: ClassVar[Severity] = "warning"
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}

@@ -10,7 +10,7 @@ class CompileHoldsOthers(LongWork):
         One rank compiles (torch.compile, Inductor, XLA) while the others wait for it. That is no
         stall. It becomes a warning when it nears the time limit of the process group.
     Impact:
-        The first steps, and those with new shapes, take minutes.
+        The first steps, and those with new shapes, take minutes instead of a second.
     Diagnosis:
         See whether it ends. If it comes back in later steps, shapes change: TORCH_LOGS=recompiles.
     Mitigation:

@@ -10,7 +10,7 @@ class EvaluationHoldsOthers(LongWork):
         One rank evaluates while the others wait for it. That is no stall. It becomes a warning when
         it nears the time limit of the process group.
     Impact:
-        All GPUs but one do nothing meanwhile.
+        All GPUs but one do nothing meanwhile, in each evaluation of the run.
     Diagnosis:
         See how long it takes, and whether the validation set is divided among the ranks.
     Mitigation:

@@ -37,8 +37,8 @@ class Deadlock(msgspec.Struct, frozen=True):
         groups = list(self.places.values())
         if len(groups[-1]) > 1:
             return None
-        if len(groups[0]) > len(groups[-1]) and len(groups) == 2:
-            return groups[-1][0]
+        if len(groups) == 2 and len(groups[0]) > 1:
+            return next(iter(groups[-1]))
         if len(groups) == 2:
             return max((rank for group in groups for rank in group), key=_line)
         return None

@@ -24,7 +24,7 @@ class RankGone(Rule):
         control group) or Slurm's limits. SIGSEGV and SIGABRT are crashes: see the end of the rank's
         log, and Xid lines in the kernel log. A code of 1 is a Python exception.
     Mitigation:
-        Mend the cause, and start again from the last checkpoint.
+        Mend the cause that the log names, and start again from the last checkpoint.
     """
 
     id = "RUN424"

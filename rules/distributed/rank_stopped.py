@@ -16,7 +16,7 @@ class RankStopped(BlameRule):
         State T: somebody sent SIGSTOP, or a tool that stops processes was killed while it looked.
         State t: TracerPid in /proc/PID/status names the debugger.
     Mitigation:
-        kill -CONT PID, or end the debugger.
+        Let it go on with kill -CONT PID, or end the debugger that holds it.
     """
 
     id = "RUN423"

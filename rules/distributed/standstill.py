@@ -8,7 +8,6 @@ the others and one that the others wait for look the same to the first, and not 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -59,7 +58,7 @@ class Standstill(msgspec.Struct, frozen=True):
 
 def standstill(job: JobFrame, frame: Frame) -> Standstill:
     """How the ranks of a job stand to each other."""
-    looks = _looks(job, frame.monotonic_seconds)
+    looks = [_look(rank, frame.monotonic_seconds) for rank in job.ranks]
     return Standstill(
         waiting=tuple(look for look in looks if look.stance == "waits"),
         others=tuple(look for look in looks if look.stance not in ("waits", "unknown")),
@@ -124,12 +123,6 @@ def waits_for_loader(rank: RankFrame) -> bool:
 def _idle(process: ProcessFrame, history: History, seconds: float) -> bool:
     cores = history.process(process.pid, "cpu_cores").window(seconds)
     return bool(cores) and max(cores) <= _IDLE_CORES and process.state != "R"
-
-
-@lru_cache(maxsize=16)
-def _looks(job: JobFrame, now: float) -> tuple[Look, ...]:
-    # Asked by each of several rules for the same frame.
-    return tuple(_look(rank, now) for rank in job.ranks)
 
 
 def _look(rank: RankFrame, now: float) -> Look:

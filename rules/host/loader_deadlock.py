@@ -5,7 +5,7 @@ from ..distributed.standstill import Look, Standstill
 
 
 class LoaderDeadlock(BlameRule):
-    """DataLoader deadlock.
+    """Loader deadlock.
 
     Meaning:
         A rank waits for its DataLoader workers, and none of them has used any CPU: they wait too, for
@@ -22,7 +22,7 @@ class LoaderDeadlock(BlameRule):
     """
 
     id = "HST115"
-    name = "DataLoader deadlock"
+    name = "loader deadlock"
     cause = "loader"
     next_step = "Look at the stack of one of its workers: gputop stacks WORKER_PID."
 

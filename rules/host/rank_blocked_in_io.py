@@ -5,13 +5,13 @@ from ..distributed.standstill import Look
 
 
 class RankBlockedInIo(BlameRule):
-    """Rank blocked in IO.
+    """Rank blocked in input or output.
 
     Meaning:
         A rank waits in one read of a pipe, a socket or a file while the others wait for it: nothing
         comes, and it has not woken up once.
     Impact:
-        The whole job stands still until that read returns.
+        The whole job stands still until that read returns, which may be never.
     Diagnosis:
         The wait channel names the kernel function: pipe_read or wait_for_partner a pipe or FIFO that
         nobody writes to, tcp or unix a peer that does not answer, nfs or rpc a dead file server. The
@@ -21,7 +21,7 @@ class RankBlockedInIo(BlameRule):
     """
 
     id = "HST125"
-    name = "rank blocked in IO"
+    name = "rank blocked in input or output"
     cause = "read"
     next_step = "Find what it reads: ls -l /proc/PID/fd."
 

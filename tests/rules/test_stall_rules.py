@@ -1,0 +1,277 @@
+"""Rules about ranks that stand still: what fires, on whom, when, and what does not fire beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from gputop.probes.rank_reading import (
+    ExitReading,
+    Stack,
+    StackFrameReading,
+    StackReading,
+    ThreadReading,
+    ThreadsReading,
+)
+
+from rules_scenes import (
+    BEGAN,
+    GPUS,
+    Changes,
+    Played,
+    Script,
+    evidence,
+    play,
+    rank_pid,
+    worker_pid,
+)
+
+FROM = 5.0
+"""Second at which the fault begins."""
+VICTIM = 3
+ALL = set(range(GPUS))
+
+
+def thread(rank: int, second: float, since: float | None, **fields: Any) -> ThreadsReading:
+    """A main thread that runs and waits by turns, and from ``since`` on does as ``fields`` say."""
+    moved = second if since is None else min(second, since)
+    given: dict[str, Any] = {
+        "tid": rank_pid(rank),
+        "name": "python",
+        "state": "S",
+        "cpu_seconds": 0.6 * moved,
+        "wait_channel": "futex_do_wait",
+        "voluntary_switches": int(500 * moved),
+    }
+    if since is not None and second >= since:
+        given |= fields
+    return ThreadsReading(
+        monotonic_seconds=BEGAN + second,
+        pid=rank_pid(rank),
+        start_time_seconds=5001.0,
+        main=ThreadReading(**given),
+    )
+
+
+def frames(*places: str) -> Stack:
+    parts = [place.split(":") for place in places]
+    return tuple(
+        StackFrameReading(name=name, file=file, line=int(line)) for file, name, line in parts
+    )
+
+
+BACKWARD = frames("torch/autograd/graph.py:_engine_run_backward:979", "train.py:main:115")
+BARRIER = frames("torch/distributed/distributed_c10d.py:barrier:5000", "train.py:main:120")
+LOADING = frames(
+    "data.py:load_batch:88", "torch/utils/data/_utils/fetch.py:fetch:54", "train.py:main:111"
+)
+QUEUE = frames("torch/utils/data/dataloader.py:_try_get_data:1291", "train.py:main:111")
+SAVING = frames("torch/serialization.py:_save:900", "train.py:main:130")
+COMPILING = frames("torch/_dynamo/convert_frame.py:_compile:1200", "train.py:main:112")
+
+
+def stacks(second: float, by_rank: Mapping[int, Stack]) -> list[StackReading]:
+    return [
+        StackReading(
+            monotonic_seconds=BEGAN + second,
+            pid=rank_pid(rank),
+            start_time_seconds=5001.0,
+            main_stacks=(stack, stack, stack),
+            taken=3,
+        )
+        for rank, stack in by_rank.items()
+    ]
+
+
+def stall(
+    victim: Mapping[str, Any],
+    stack: Stack | None = None,
+    *,
+    until: float = 1e9,
+    workers: Mapping[str, Any] | None = None,
+    victims: frozenset[int] = frozenset({VICTIM}),
+) -> Script:
+    """The victim does as told from `FROM` on, and all others wait for it."""
+
+    def script(second: float) -> Changes:
+        over = second >= until
+        since = None if over else FROM
+        moving = second - (until - FROM) if over else second
+        readings = [
+            thread(rank, moving if over else second, since, **(victim if rank in victims else {}))
+            for rank in ALL
+        ]
+        at = BEGAN + second
+        fresh = [ThreadsReading(**{**_fields(each), "monotonic_seconds": at}) for each in readings]
+        known = dict.fromkeys(ALL, BACKWARD) | {rank: stack for rank in victims if stack}
+        seen = stacks(second, known) if stack and not over and second >= FROM + 2 else []
+        frozen = workers if workers is not None and second >= FROM else {}
+        return Changes(threads=fresh, stacks=seen, every_worker=frozen)
+
+    return script
+
+
+def _fields(reading: ThreadsReading) -> dict[str, Any]:
+    return {name: getattr(reading, name) for name in reading.__struct_fields__}
+
+
+SLEEPING = {"wait_channel": "hrtimer_nanosleep"}
+ASLEEP_WORKERS = {"cpu_seconds": 5000.0, "state": "S", "wait_channel": "futex_do_wait"}
+RULES = {
+    "HST115",
+    "HST125",
+    "RUN404",
+    "RUN405",
+    "RUN406",
+    "RUN419",
+    "RUN421",
+    "RUN423",
+    "RUN424",
+    "RUN425",
+}
+
+
+def told(played: Played) -> dict[str, int | None]:
+    return {
+        finding.id: finding.subject.rank for finding in played.last.active if finding.id in RULES
+    }
+
+
+@pytest.mark.parametrize(
+    ("victim", "stack", "rule"),
+    [
+        (SLEEPING, LOADING, "RUN406"),
+        (SLEEPING, None, "RUN406"),
+        ({"state": "R", "cpu_seconds": 1e6}, None, "RUN406"),
+        ({"wait_channel": "anon_pipe_read"}, LOADING, "HST125"),
+        ({"wait_channel": "anon_pipe_read"}, None, "HST125"),
+        ({"state": "D", "wait_channel": "rpc_wait_bit_killable"}, None, "HST125"),
+        ({"state": "T"}, None, "RUN423"),
+        ({"state": "t"}, LOADING, "RUN423"),
+        (SLEEPING, SAVING, "RUN419"),
+        (SLEEPING, COMPILING, "RUN425"),
+    ],
+)
+def test_one_finding_with_the_right_rank(
+    victim: Mapping[str, Any], stack: Stack | None, rule: str
+) -> None:
+    played = play(stall(victim, stack), 25)
+    assert told(played) == {rule: VICTIM}
+    began = played.active_from(rule)
+    assert began is not None
+    assert began <= FROM + 10
+
+
+def test_a_healthy_job_has_none() -> None:
+    def script(second: float) -> Changes:
+        return Changes(threads=[thread(rank, second, None) for rank in ALL])
+
+    assert not play(script, 30).ever() & RULES
+
+
+def test_a_wait_of_four_seconds_is_no_stall() -> None:
+    assert not play(stall(SLEEPING, until=FROM + 4), 20).ever() & RULES
+
+
+def test_it_clears_when_the_job_goes_on() -> None:
+    played = play(stall(SLEEPING, until=FROM + 12), 40)
+    assert "RUN406" in played.ever()
+    assert told(played) == {}
+
+
+def test_an_error_after_a_minute_with_both_witnesses() -> None:
+    assert play(stall(SLEEPING, LOADING), FROM + 50).one("RUN406").severity == "warning"
+    finding = play(stall(SLEEPING, LOADING), FROM + 70).one("RUN406")
+    assert finding.severity == "error"
+    assert evidence(finding, "place").value == "load_batch (data.py:88)"
+    assert evidence(finding, "kept waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
+    assert "data.py:88" in finding.next_step
+
+
+def test_a_checkpoint_is_no_stall_until_the_time_limit_is_near() -> None:
+    assert play(stall(SLEEPING, SAVING), 120).one("RUN419").severity == "info"
+    assert play(stall(SLEEPING, SAVING), 640, interval=5.0).one("RUN419").severity == "warning"
+
+
+def test_a_loader_whose_workers_sleep_is_deadlocked() -> None:
+    polling = {"wait_channel": "poll_schedule_timeout"}
+    assert told(play(stall(polling, QUEUE, workers=ASLEEP_WORKERS), 25)) == {"HST115": VICTIM}
+
+
+def test_a_loader_whose_workers_run_is_slow_and_not_deadlocked() -> None:
+    polling = {"wait_channel": "poll_schedule_timeout"}
+    assert told(play(stall(polling, QUEUE), 25)) == {"RUN406": VICTIM}
+
+
+def test_without_stacks_the_loader_is_known_by_its_workers() -> None:
+    polling = {"wait_channel": "poll_schedule_timeout"}
+    assert told(play(stall(polling, workers=ASLEEP_WORKERS), 25)) == {"HST115": VICTIM}
+
+
+def mismatch(second_place: Stack | None) -> Script:
+    def script(second: float) -> Changes:
+        readings = [thread(rank, second, FROM) for rank in ALL]
+        places = dict.fromkeys(ALL, BACKWARD) | ({VICTIM: second_place} if second_place else {})
+        seen = stacks(second, places) if second_place and second >= FROM + 2 else []
+        return Changes(threads=readings, stacks=seen)
+
+    return script
+
+
+def test_ranks_that_wait_in_different_places() -> None:
+    played = play(mismatch(BARRIER), 25)
+    assert told(played) == {"RUN404": VICTIM}
+    words = evidence(played.one("RUN404"), "waiting in different places").value
+    assert "rank 3: main (train.py:120)" in str(words)
+
+
+def test_ranks_that_wait_in_one_place() -> None:
+    assert told(play(mismatch(BACKWARD), 25)) == {"RUN405": None}
+
+
+def test_without_stacks_nobody_is_named() -> None:
+    finding = play(mismatch(None), 80).one("RUN405")
+    assert finding.subject.kind == "job"
+    assert finding.severity == "warning"  # one witness alone makes nothing red
+
+
+def ended(**how: Any) -> Callable[[float], Changes]:
+    def script(second: float) -> Changes:
+        if second < FROM:
+            return Changes()
+        gone = ExitReading(
+            pid=rank_pid(VICTIM),
+            start_time_seconds=5001.0,
+            monotonic_seconds=BEGAN + FROM,
+            **how,
+        )
+        later = ExitReading(
+            pid=rank_pid(0),
+            start_time_seconds=5001.0,
+            monotonic_seconds=BEGAN + FROM + 1,
+            signal=15,
+        )
+        return Changes(without_job=True, exits=(later, gone))
+
+    return script
+
+
+def test_the_first_rank_that_ended_is_named_with_the_reason() -> None:
+    played = play(ended(signal=9, killer="the kernel's OOM killer"), 20)
+    assert told(played) == {"RUN424": VICTIM}
+    finding = played.one("RUN424")
+    assert evidence(finding, "ended by").value == "signal 9 (SIGKILL)"
+    assert evidence(finding, "killed by").value == "the kernel's OOM killer"
+    assert evidence(finding, "others that ended after it").value == 1
+
+
+def test_a_job_that_is_done_is_no_fault() -> None:
+    assert "RUN424" not in play(ended(code=0), 20).ever()
+
+
+def test_workers_of_the_scene_are_those_of_the_rank() -> None:
+    played = play(stall(SLEEPING), 10)
+    (job,) = played.last.frame.jobs
+    assert job.ranks[VICTIM].workers == (worker_pid(VICTIM),)

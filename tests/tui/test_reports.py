@@ -1,0 +1,82 @@
+"""The commands that look at a job without a screen, on real processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from gputop.probes.feeds import FeedError
+from gputop.tui.asked_job import pid_named
+
+SLEEPS = "print('ready', flush=True); import time; time.sleep(60)"
+
+
+def gputop(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gputop", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def sleeper() -> Iterator[int]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLEEPS, "gputop-test-sleeper"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    yield process.pid
+    process.kill()
+    process.communicate()
+
+
+def test_a_process_that_is_not_there() -> None:
+    for command in ("diagnose", "stacks", "doctor"):
+        ended = gputop(command, "4194305")
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "there is no process 4194305" in ended.stderr
+
+
+def test_wrong_usage() -> None:
+    assert gputop("stacks").returncode == 64
+    assert gputop("diagnose", "1", "--for", "soon").returncode == 64
+
+
+def test_one_process_alone_is_a_job(sleeper: int) -> None:
+    ended = gputop("stacks", str(sleeper))
+    assert ended.returncode == 0, ended.stderr
+    assert "<module> (<string>:1)" in ended.stdout
+    assert "seen through: stacks" in ended.stdout
+
+
+def test_a_diagnosis_as_json(sleeper: int) -> None:
+    ended = gputop("diagnose", str(sleeper), "--for", "3s", "--format", "json")
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads(ended.stdout)
+    assert [rank["pid"] for rank in report["job"]["ranks"]] == [sleeper]
+    assert not [each for each in report["findings"] if each["id"].startswith("RUN4")]
+
+
+def test_no_python_says_so() -> None:
+    other = subprocess.Popen(["sleep", "60"])
+    ended = gputop("doctor", str(other.pid), "--format", "json")
+    other.kill()
+    other.wait()
+    means = {each["name"]: each for each in json.loads(ended.stdout)["means"]}
+    assert means["stacks"]["reason"] == f"process {other.pid} (sleep) does not run Python"
+    assert means["threads and counters"]["open"]
+
+
+def test_a_job_by_its_name(sleeper: int) -> None:
+    assert pid_named("gputop-test-sleep(er)") == sleeper
+    with pytest.raises(FeedError, match="no training process"):
+        pid_named("no such job as th[i]s")
+    with pytest.raises(FeedError, match="no regular expression"):
+        pid_named("(")
