@@ -72,7 +72,7 @@ def test_help_names_every_command() -> None:
     [
         (["--onse"], "did you mean --once?"),
         (["dmeo"], "did you mean demo?"),
-        (["help"], "attach, run, probe, demo, rules or collect"),
+        (["help"], "attach, diagnose, stacks, doctor, run, probe, demo, rules or collect"),
         (["demo", "gpu-losst", "--once"], "did you mean gpu-lost?"),
         (["demo", "zzz", "--once"], "healthy, input-bound"),
         (["--format", "yaml", "--once"], "text or json"),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ...probes.frame import Frame
 from ...probes.rank_frame import GoneRank
@@ -9,6 +9,8 @@ from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
 
 KEPT_SECONDS = 300.0
+TOGETHER_SECONDS = 2.0
+"""Ranks are looked at once a second."""
 
 
 class RankGone(Rule):
@@ -37,11 +39,8 @@ class RankGone(Rule):
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        judged: set[str] = set()
-        for gone in scene.frame.gone:  # the first one comes first
-            if gone.job_id in judged:
-                continue
-            judged.add(gone.job_id)
+        for job in dict.fromkeys(gone.job_id for gone in scene.frame.gone):
+            gone = _first([each for each in scene.frame.gone if each.job_id == job])
             age = scene.frame.monotonic_seconds - gone.monotonic_seconds
             if age < KEPT_SECONDS and (gone.signal is not None or gone.code not in (None, 0)):
                 yield self._verdict(gone, scene.frame)
@@ -69,6 +68,26 @@ class RankGone(Rule):
             evidence=tuple(each for each in evidence if each.value is not None),
             since_monotonic_seconds=gone.monotonic_seconds,
         )
+
+
+def _first(gone: Sequence[GoneRank]) -> GoneRank:
+    """The one that took the others with it.
+
+    Those that were noticed together may have ended in any order: then what was killed comes before
+    what failed for it, and before what a launcher has ended.
+    """
+    together = [
+        each
+        for each in gone
+        if each.monotonic_seconds - gone[0].monotonic_seconds <= TOGETHER_SECONDS
+    ]
+    return min(together, key=_innocence)
+
+
+def _innocence(gone: GoneRank) -> int:
+    if gone.signal is not None:
+        return 3 if gone.signal == signal.SIGTERM else 0
+    return 1 if gone.code else 2
 
 
 def how(gone: GoneRank) -> str:

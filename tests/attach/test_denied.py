@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from real_jobs import diagnose, found, job, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]

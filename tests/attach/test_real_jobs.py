@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from real_jobs import diagnose, found, job, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]

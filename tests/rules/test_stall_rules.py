@@ -237,6 +237,25 @@ def test_without_stacks_nobody_is_named() -> None:
     assert finding.severity == "warning"  # one witness alone makes nothing red
 
 
+def test_of_those_noticed_together_the_killed_one_came_first() -> None:
+    def script(second: float) -> Changes:
+        if second < FROM:
+            return Changes()
+        ends = ({"code": 1}, {"signal": 9}, {"signal": 15})
+        exits = [
+            ExitReading(
+                pid=rank_pid(rank),
+                start_time_seconds=5001.0,
+                monotonic_seconds=BEGAN + FROM + rank * 0.001,
+                **how,
+            )
+            for rank, how in enumerate(ends)
+        ]
+        return Changes(without_job=True, exits=exits)
+
+    assert told(play(script, 10)) == {"RUN424": 1}
+
+
 def ended(**how: Any) -> Callable[[float], Changes]:
     def script(second: float) -> Changes:
         if second < FROM:
