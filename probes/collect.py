@@ -27,6 +27,7 @@ from .command import (
     TakeStacks,
 )
 from .host import HostSource
+from .infiniband import InfinibandSource
 from .interest import Interest
 from .limits import COLLECTOR_NAME
 from .nvml import NvmlDriver
@@ -107,6 +108,8 @@ def _add_sources(
         collector.add(CgroupSource(interest))
     if "host" not in without:
         collector.add(HostSource())
+    if "infiniband" not in without:
+        collector.add(InfinibandSource())
 
 
 class _Sender:

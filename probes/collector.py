@@ -28,6 +28,7 @@ from .sample import (
     SourceStatus,
     XidReading,
 )
+from .sample_links import PortReading
 from .source import Part, Source
 
 GRACE_RATIO = 0.25
@@ -48,6 +49,7 @@ class _Gathered:
     xids: list[XidReading] = field(default_factory=list[XidReading])
     processes: list[ProcessReading] = field(default_factory=list[ProcessReading])
     cgroups: list[CgroupReading] = field(default_factory=list[CgroupReading])
+    ports: list[PortReading] = field(default_factory=list[PortReading])
     probes: list[ProbeReading] = field(default_factory=list[ProbeReading])
     threads: list[ThreadsReading] = field(default_factory=list[ThreadsReading])
     stacks: list[StackReading] = field(default_factory=list[StackReading])
@@ -64,6 +66,8 @@ class _Gathered:
                 self.xids.append(part)
             case CgroupReading():
                 self.cgroups.append(part)
+            case PortReading():
+                self.ports.append(part)
             case ProbeReading():
                 self.probes.append(part)
             case ThreadsReading():
@@ -200,6 +204,7 @@ class Collector:
             threads=tuple(gathered.threads),
             stacks=tuple(gathered.stacks),
             exits=tuple(gathered.exits),
+            ports=tuple(gathered.ports),
             sources=statuses,
         )
 

@@ -7,9 +7,11 @@ source is late keeps its rates and grows in age; a GPU that vanished from the st
 from __future__ import annotations
 
 from .derive_activity import gone_ranks, with_activity
-from .derive_gpu import derive_gpus, links_of
+from .derive_gpu import derive_gpus
 from .derive_host import derive_cgroups, derive_host
 from .derive_job import derive_jobs
+from .derive_link import derive_links
+from .derive_port import derive_ports
 from .derive_process import derive_processes
 from .frame import Frame, ProbeFrame, SourceFrame
 from .frozen import extend
@@ -34,6 +36,8 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     jobs = derive_jobs(previous, current, grouping.jobs, pasts)
     jobs = with_activity(previous, current, jobs, processes)
     gpus = derive_gpus(previous, current, jobs)
+    ports = derive_ports(previous, current)
+    host = derive_host(previous, current)
     driver = current.driver
     return Frame(
         time_seconds=current.time_seconds,
@@ -48,8 +52,9 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         gpus=gpus,
         processes=processes,
         jobs=jobs,
-        links=tuple(link for gpu in gpus for link in links_of(gpu)),
-        host=derive_host(previous, current),
+        links=derive_links(gpus, ports, host),
+        ports=ports,
+        host=host,
         cgroups=derive_cgroups(previous, current),
         probes=tuple(
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))

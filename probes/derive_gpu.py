@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
-from .frame import Frame, GpuFrame, JobFrame, LinkFrame, RankFrame
+from .counters import since
+from .derive_nvlink import derive_nvlinks, errors_since_start
+from .frame import Frame, GpuFrame, JobFrame, NvlinkFrame, RankFrame
 from .frozen import extend
 from .rates import counter_rates
 from .reading import Missing
@@ -24,6 +26,7 @@ PCIE_LANE_BYTES_PER_SECOND = {
 """One lane, one direction, line encoding taken off (PCI-SIG: 8b/10b, 128b/130b, 242B/256B flits)."""
 
 _TIMES_IMPOSSIBLE = 2.0
+_REPLAY_BITS = 32
 
 _RATES = {
     "pcie_rx_bytes_per_second": "pcie_rx_bytes",
@@ -62,25 +65,6 @@ def derive_gpus(
     )
 
 
-def links_of(gpu: GpuFrame) -> Iterator[LinkFrame]:
-    """The roads that lead to a GPU."""
-    kinds: tuple[Literal["pcie", "nvlink"], ...] = ("pcie", "nvlink")
-    for kind in kinds if gpu.nvlinks else kinds[:1]:
-        fields = {
-            name: f"{kind}_{name}"
-            for name in ("rx_bytes_per_second", "tx_bytes_per_second", "limit_bytes_per_second")
-        }
-        yield LinkFrame(
-            id=f"gpu{gpu.index} {kind}",
-            kind=kind,
-            gpu_index=gpu.index,
-            missing={
-                name: gpu.missing[field] for name, field in fields.items() if field in gpu.missing
-            },
-            **{name: getattr(gpu, field) for name, field in fields.items()},
-        )
-
-
 def _derive_gpu(
     reading: GpuReading, previous: GpuFrame | None, before: Frame | None, sample: Sample
 ) -> GpuFrame:
@@ -89,6 +73,7 @@ def _derive_gpu(
     missing = dict(reading.missing)
     limits = _limits(reading, missing)
     derived = {**_possible(reading, _rates(reading, previous, missing), limits, missing), **limits}
+    links = derive_nvlinks(reading.nvlinks, previous.nvlinks if previous else None)
     age = max(0.0, sample.monotonic_seconds - reading.monotonic_seconds)
     status, reason = _status(reading, age, sample)
     if status == "lost":
@@ -103,6 +88,9 @@ def _derive_gpu(
         status_reason=reason,
         age_seconds=age,
         **_ecc(reading, previous, missing),
+        nvlinks=links,
+        nvlink_errors_since_start=_nvlink_errors(links, missing),
+        pcie_replays_since_start=_replays(reading, previous, missing),
         missing=missing,
     )
 
@@ -208,6 +196,27 @@ def _ecc(reading: GpuReading, previous: GpuFrame | None, missing: Missing) -> di
             "ecc_uncorrected", "not read yet"
         )
     return {"ecc_uncorrected_at_start": start, "ecc_uncorrected_since_start": since}
+
+
+def _nvlink_errors(links: Sequence[NvlinkFrame] | None, missing: Missing) -> int | None:
+    errors = errors_since_start(links)
+    if errors is None:
+        none = "has no NVLink" if links == () else missing.get("nvlinks", "not told by the driver")
+        missing["nvlink_errors_since_start"] = none
+    return errors
+
+
+def _replays(reading: GpuReading, previous: GpuFrame | None, missing: Missing) -> int | None:
+    now = reading.pcie_replays
+    before = previous.pcie_replays if previous else None
+    so_far = previous.pcie_replays_since_start if previous else None
+    if now is None:
+        if so_far is None:
+            missing["pcie_replays_since_start"] = missing.get("pcie_replays", "not read yet")
+        return so_far
+    if before is None:
+        return so_far or 0
+    return since(now, before, so_far or 0, _REPLAY_BITS).amount
 
 
 def _vanished(gpu: GpuFrame, sample: Sample) -> GpuFrame:

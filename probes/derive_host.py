@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from .counters import since
 from .frame import CgroupFrame, DiskFrame, Frame, HostFrame, NetworkFrame
 from .frozen import extend
 from .rates import counter_rates, rate, share
@@ -19,6 +20,7 @@ _PRESSURES = {
 _RATES = {
     "swap_in_bytes_per_second": "swap_in_bytes",
     "swap_out_bytes_per_second": "swap_out_bytes",
+    "tcp_retransmissions_per_second": "tcp_retransmitted_segments",
     **_PRESSURES,
 }
 _CPU_SHARES = {"cpu_ratio": "cpu_busy_seconds", "cpu_iowait_ratio": "cpu_iowait_seconds"}
@@ -48,6 +50,7 @@ def derive_host(previous: Frame | None, current: Sample) -> HostFrame | None:
         reading,
         **rates,
         **{name: _cpu_share(reading, before, field) for name, field in _CPU_SHARES.items()},
+        tcp_retransmission_ratio=_retransmission_ratio(reading, before),
         disks=disks,
         networks=networks,
         read_bytes_per_second=_total(disk.read_bytes_per_second for disk in disks or ()),
@@ -142,14 +145,31 @@ def _networks(
     return tuple(_network(reading, before.get(reading.name), seconds) for reading in readings)
 
 
+def _retransmission_ratio(reading: HostReading, previous: HostFrame | None) -> float | None:
+    if previous is None or reading.tcp_sent_segments is None:
+        return None
+    sent = rate(reading.tcp_sent_segments, previous.tcp_sent_segments, 1.0)
+    again = rate(reading.tcp_retransmitted_segments, previous.tcp_retransmitted_segments, 1.0)
+    if sent is None or again is None:
+        return None
+    return again / (sent + again) if again else 0.0
+
+
 def _network(reading: NetworkReading, before: NetworkFrame | None, seconds: float) -> NetworkFrame:
+    now = reading.rx_dropped + reading.tx_dropped
     dropped = before.rx_dropped + before.tx_dropped if before else None
+    since_start = (
+        since(now, dropped, before.dropped_since_start, 64).amount
+        if before and dropped is not None
+        else 0
+    )
     return extend(
         NetworkFrame,
         reading,
         rx_bytes_per_second=rate(reading.rx_bytes, before.rx_bytes if before else None, seconds),
         tx_bytes_per_second=rate(reading.tx_bytes, before.tx_bytes if before else None, seconds),
-        dropped_per_second=rate(reading.rx_dropped + reading.tx_dropped, dropped, seconds),
+        dropped_per_second=rate(now, dropped, seconds),
+        dropped_since_start=since_start,
     )
 
 

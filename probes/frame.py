@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from .frame_links import LinkFrame, PortFrame
 from .probe_reading import ProbeReading
 from .rank_frame import ActivityFrame, GoneRank
 from .rank_past import RankPast
@@ -24,6 +25,7 @@ from .sample import (
     GpuReading,
     HostReading,
     NetworkReading,
+    NvlinkReading,
     ProcessReading,
     SourceStatus,
     XidReading,
@@ -32,6 +34,20 @@ from .sample import (
 GpuStatus = Literal["ok", "stale", "lost"]
 Origin = Literal["measured", "sampled", "inferred"]
 ProcessRole = Literal["rank", "worker", "launcher", "other"]
+
+
+class NvlinkFrame(NvlinkReading, frozen=True, kw_only=True, omit_defaults=False):
+    """One NVLink; rates are means since it was read before, which is some seconds."""
+
+    rx_bytes_per_second: float | None = None
+    tx_bytes_per_second: float | None = None
+    crc_errors_per_second: float | None = None
+    crc_errors_since_start: int = 0
+    """Growth since this monitor first saw the counter, as the next two."""
+    replay_errors_since_start: int = 0
+    recovery_errors_since_start: int = 0
+    was_active: bool = False
+    """It was up when it was first seen, or at some time since."""
 
 
 class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
@@ -43,8 +59,13 @@ class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
     pcie_limit_bytes_per_second: float | None = None
     """What the link as trained now can carry in one direction, encoding taken off."""
     pcie_replays_per_second: float | None = None
+    pcie_replays_since_start: int | None = None
+    """Growth since this monitor first saw the counter."""
     nvlink_limit_bytes_per_second: float | None = None
     """Sum over the active links, one direction."""
+    nvlink_errors_since_start: int | None = None
+    """CRC errors, replays and recoveries of all links."""
+    nvlinks: tuple[NvlinkFrame, ...] | None = None
     ecc_uncorrected_since_start: int | None = None
     """Growth of the volatile counter since this monitor first saw it."""
     ecc_uncorrected_at_start: int | None = None
@@ -87,6 +108,8 @@ class NetworkFrame(NetworkReading, frozen=True, kw_only=True, omit_defaults=Fals
     rx_bytes_per_second: float | None = None
     tx_bytes_per_second: float | None = None
     dropped_per_second: float | None = None
+    dropped_since_start: int = 0
+    """Growth since this monitor first saw the counter."""
 
 
 class HostFrame(HostReading, frozen=True, kw_only=True, omit_defaults=False):
@@ -108,6 +131,9 @@ class HostFrame(HostReading, frozen=True, kw_only=True, omit_defaults=False):
     tx_bytes_per_second: float | None = None
     disks: tuple[DiskFrame, ...] | None = None
     networks: tuple[NetworkFrame, ...] | None = None
+    tcp_retransmissions_per_second: float | None = None
+    tcp_retransmission_ratio: float | None = None
+    """Of the segments sent since the previous frame."""
     age_seconds: float = 0.0
 
 
@@ -117,19 +143,6 @@ class CgroupFrame(CgroupReading, frozen=True, kw_only=True, omit_defaults=False)
     oom_kills_since_start: int | None = None
     pids: tuple[int, ...] = ()
     """Of the processes of interest in it."""
-
-
-class LinkFrame(msgspec.Struct, frozen=True, kw_only=True):
-    """One road between two places, with what it carries and what it could."""
-
-    id: str
-    kind: Literal["pcie", "nvlink", "infiniband", "ethernet"]
-    gpu_index: int | None = None
-    rx_bytes_per_second: float | None = None
-    tx_bytes_per_second: float | None = None
-    limit_bytes_per_second: float | None = None
-    """One direction."""
-    missing: Missing = {}
 
 
 class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
@@ -254,6 +267,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     processes: tuple[ProcessFrame, ...] = ()
     jobs: tuple[JobFrame, ...] = ()
     links: tuple[LinkFrame, ...] = ()
+    ports: tuple[PortFrame, ...] = ()
     host: HostFrame | None = None
     cgroups: tuple[CgroupFrame, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()

@@ -21,6 +21,7 @@ from .host_text import (
     parse_load,
     parse_networks,
     parse_pressure,
+    parse_tcp,
 )
 from .proc_files import Descriptors, KeptFiles, read_file
 from .proc_text import parse_cpu_list
@@ -70,6 +71,7 @@ class HostSource:
             **self._pressure(missing),
             **self._shm(),
             **self._traffic(),
+            **self._tcp(),
         }
         for name, value in values.items():
             if value is None:
@@ -156,6 +158,10 @@ class HostSource:
             "shm_total_bytes": size.f_blocks * size.f_frsize,
             "shm_free_bytes": size.f_bavail * size.f_frsize,
         }
+
+    def _tcp(self) -> dict[str, Any]:
+        sent, again = self._parsed("net/snmp", parse_tcp) or (None, None)
+        return {"tcp_sent_segments": sent, "tcp_retransmitted_segments": again}
 
     def _traffic(self) -> dict[str, Any]:
         disks = self._parsed("diskstats", parse_disks)

@@ -104,6 +104,15 @@ def parse_networks(data: bytes) -> list[Network]:
     return networks
 
 
+def parse_tcp(data: bytes) -> tuple[int | None, int | None]:
+    """Segments sent and sent again, out of ``/proc/net/snmp``: a line of names, a line of numbers."""
+    rows = [line.split() for line in data.split(b"\n") if line.startswith(b"Tcp: ")]
+    if len(rows) < 2 or len(rows[0]) != len(rows[1]):
+        return None, None
+    values = dict(zip(*rows[:2], strict=True))
+    return number(values.get(b"OutSegs", b"")), number(values.get(b"RetransSegs", b""))
+
+
 def _after(data: bytes, name: bytes) -> int | None:
     start = 0 if data.startswith(name) else data.find(b"\n" + name) + 1
     if start == 0 and not data.startswith(name):

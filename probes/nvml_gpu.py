@@ -8,6 +8,7 @@ from typing import Any
 
 from .interest import Interest
 from .nvml_call import Answer, Calls, Fields, GpuLost
+from .nvml_fabric import read_fabric
 from .nvml_fast import read_fast
 from .nvml_gpm import NVLINK_RATES, PCIE_RATES, RATIOS, Gpm
 from .nvml_health import read_health
@@ -62,6 +63,7 @@ class _Device:
             Slow(read_pcie_link, 4, share + 2 * _GOLDEN_RATIO),
             Slow(read_health, 8, share + 3 * _GOLDEN_RATIO),
             Slow(read_pcie_max, 30, share + 5 * _GOLDEN_RATIO),
+            Slow(read_fabric, 30, share + 6 * _GOLDEN_RATIO),
         )
         self.mig_memory = Slow(self.migs.read, 2, share)
         self.mig_mode: bool | None = None

@@ -153,6 +153,7 @@ class Links:
             speed_bytes_per_second=None if speed is None else speed * _BYTES_PER_MB,
             remote=remote,
             remote_pci_bus_id=bus,
+            stamp_seconds=_stamp(values, link),
             rx_bytes=number(_RX_5) if rx is None else rx * _BYTES_PER_KIB,
             tx_bytes=number(_TX_5) if tx is None else tx * _BYTES_PER_KIB,
             crc_errors=number(_CRC),
@@ -201,6 +202,12 @@ def _first_sane(values: Values, fields: list[Field]) -> int | None:
         if number is not None:
             return count(number).value
     return None
+
+
+def _stamp(values: Values, link: int) -> float | None:
+    """All counters of a link are read together, so the time of one stands for both directions."""
+    stamp = values.stamps.get((LINK_RX_KIB, link)) or values.stamps.get((LINK_RX_BYTES, link))
+    return stamp / 1e6 if stamp and stamp > 0 else None
 
 
 def _read_all(calls: Calls, links: int) -> Values:

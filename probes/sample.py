@@ -20,6 +20,7 @@ import msgspec
 from .probe_reading import ProbeReading
 from .rank_reading import ExitReading, StackReading, ThreadsReading
 from .reading import Reading
+from .sample_links import PortReading
 
 SCHEMA_VERSION = 1
 """Of the samples, and of the JSON that is printed from them."""
@@ -62,6 +63,8 @@ class NvlinkReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """What the link can carry in one direction."""
     remote: Literal["gpu", "switch", "other"] | None = None
     remote_pci_bus_id: str | None = None
+    stamp_seconds: float | None = None
+    """When its bytes were counted, by the driver's own clock: only differences mean anything."""
     rx_bytes: int | None = None
     tx_bytes: int | None = None
     crc_errors: int | None = None
@@ -150,6 +153,9 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """When the two counters were taken, by the driver's own clock: only differences mean anything."""
     nvlinks: tuple[NvlinkReading, ...] | None = None
     """Empty: the chip has none."""
+    fabric_state: str | None = None
+    """Of joining the NVSwitch fabric: ``completed``, ``in progress``, ``not started``, ``failed…``"""
+    fabric_health: str | None = None
 
     ecc_enabled: bool | None = None
     ecc_uncorrected: int | None = None
@@ -284,6 +290,9 @@ class HostReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     shm_free_bytes: int | None = None
     disks: tuple[DiskReading, ...] | None = None
     networks: tuple[NetworkReading, ...] | None = None
+    tcp_sent_segments: int | None = None
+    """Counters of the whole host, retransmitted ones not included."""
+    tcp_retransmitted_segments: int | None = None
 
 
 class CgroupReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
@@ -347,6 +356,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     threads: tuple[ThreadsReading, ...] = ()
     stacks: tuple[StackReading, ...] = ()
     exits: tuple[ExitReading, ...] = ()
+    ports: tuple[PortReading, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
 
 

@@ -19,6 +19,7 @@ from .sample import (
     SourceState,
     XidReading,
 )
+from .sample_links import PortReading
 
 Part = (
     DriverReading
@@ -27,6 +28,7 @@ Part = (
     | ProcessReading
     | CgroupReading
     | HostReading
+    | PortReading
     | ProbeReading
     | ThreadsReading
     | StackReading

@@ -19,6 +19,12 @@ NET = "Inter-| Receive\n face |bytes packets\n"
 NET_LINE = "{name:>6}: {rx} 9 0 {dropped} 0 0 0 0 {tx} 9 0 1 0 0 0 0\n"
 
 
+SNMP = (
+    "Ip: Forwarding DefaultTTL\nIp: 1 64\n"
+    "Tcp: RtoAlgorithm MaxConn OutSegs RetransSegs InErrs\nTcp: 1 -1 900 12 0\n"
+)
+
+
 def disk(name: str, read: int = 8) -> str:
     return f" 8 0 {name} 5 0 {read} 1 3 0 16 2 0 1500 9 0 0 0 0 0 0\n"
 
@@ -50,6 +56,7 @@ def tree(tmp_path: Path) -> ProcTree:
         for name in ("lo", "eth0", "docker0", "bond0")
     ]
     made.write("proc/net/dev", NET + "".join(lines))
+    made.write("proc/net/snmp", SNMP)
     made.write("sys/class/net/eth0/device/vendor", "x")
     made.write("sys/class/net/eth0/speed", "100000\n")
     made.write("sys/class/net/eth0/operstate", "up\n")
@@ -78,6 +85,7 @@ def test_values(tree: ProcTree) -> None:
     assert host.pressure_cpu_some_seconds == host.pressure_memory_some_seconds == 2.0
     assert (host.pressure_io_some_seconds, host.pressure_io_full_seconds) == (2.0, 1.0)
     assert host.shm_total_bytes
+    assert (host.tcp_sent_segments, host.tcp_retransmitted_segments) == (900, 12)
     assert host.missing == {}
 
 
@@ -116,7 +124,16 @@ def test_in_a_container_the_virtual_interface_is_the_real_one(tree: ProcTree) ->
 
 
 def test_missing_pieces_have_reasons(tree: ProcTree) -> None:
-    for name in ("stat", "loadavg", "meminfo", "vmstat", "diskstats", "net/dev", "pressure/io"):
+    for name in (
+        "stat",
+        "loadavg",
+        "meminfo",
+        "vmstat",
+        "diskstats",
+        "net/dev",
+        "net/snmp",
+        "pressure/io",
+    ):
         (tree.root / "proc" / name).unlink()
     (tree.root / "dev/shm").rmdir()
     host = read(tree)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gputop.probes.derive_nvlink import derive_nvlinks, errors_since_start
 from gputop.probes.sample import GpuReading
 
 from nvml.simulated import SimulatedNvml
@@ -238,3 +239,65 @@ def test_what_is_not_supported_is_not_asked_for_again(tmp_path: Path) -> None:
     assert before["nvmlDeviceGetMemoryInfo_v2", 0] == after["nvmlDeviceGetMemoryInfo_v2", 0] == 1
     assert before["nvmlDeviceGetEnforcedPowerLimit", 0] == 1
     assert after["nvmlDeviceGetEnforcedPowerLimit", 0] == 1
+
+
+def test_rates_of_single_links_go_by_the_drivers_clock(tmp_path: Path) -> None:
+    node = SimulatedNvml(
+        "h100x8",
+        {
+            "clock": "frozen 100.0",
+            "gpu.0.nvlink.*.rx": "2MiB",
+            "gpu.0.nvlink.*.tx": "1MiB",
+            "gpu.0.nvlink.3.tx": "5MiB",
+        },
+        directory=tmp_path,
+    )
+    with Watch(node.env()) as watch:
+        first = watch.tick().gpu(0)
+        # The driver's ten seconds, of which our own clock has seen twelve.
+        node.freeze(110.0)
+        second = watch.tick(12.0).gpu(0)
+    before = derive_nvlinks(first.nvlinks, None)
+    links = derive_nvlinks(second.nvlinks, before)
+    assert before
+    assert links
+    assert before[3].tx_bytes_per_second is None
+    mib = 1024**2
+    assert links[3].tx_bytes_per_second == pytest.approx(5 * mib, rel=1e-3)
+    assert links[4].tx_bytes_per_second == pytest.approx(mib, rel=1e-3)
+    assert links[4].rx_bytes_per_second == pytest.approx(2 * mib, rel=1e-3)
+    assert derive_nvlinks(second.nvlinks, links) == links
+
+
+def test_nvlink_errors_since_the_start(tmp_path: Path) -> None:
+    node = SimulatedNvml("h100x8", {"gpu.0.nvlink.7.error.replay": 3}, directory=tmp_path)
+    with Watch(node.env()) as watch:
+        before = derive_nvlinks(watch.tick().gpu(0).nvlinks, None)
+        node.set({"gpu.0.nvlink.7.error.replay": 8, "gpu.0.nvlink.2.error.crc_flit": 40})
+        links = derive_nvlinks(watch.tick(10.0).gpu(0).nvlinks, before)
+    assert errors_since_start(before) == 0
+    assert errors_since_start(links) == 45
+    assert links
+    assert (links[7].replay_errors_since_start, links[2].crc_errors_since_start) == (5, 40)
+
+
+@pytest.mark.parametrize(
+    ("lines", "state", "health"),
+    [
+        ({}, "completed", "healthy"),
+        ({"gpu.0.fabric.state": 2}, "in progress", "healthy"),
+        ({"gpu.0.fabric.status": 999}, "failed (error 999)", "healthy"),
+        ({"gpu.0.fabric.health_summary": 2}, "completed", "unhealthy"),
+        ({"gpu.0.fabric.health": 1}, "completed", "degraded bandwidth"),
+        ({"gpu.0.fabric.state": 0}, None, None),
+    ],
+)
+def test_the_nvswitch_fabric(
+    tmp_path: Path, lines: dict[str, int], state: str | None, health: str | None
+) -> None:
+    node = SimulatedNvml("h100x8", dict(lines), directory=tmp_path)
+    with Watch(node.env()) as watch:
+        gpu = watch.tick().gpu(0)
+    assert (gpu.fabric_state, gpu.fabric_health) == (state, health)
+    if state is None:
+        assert gpu.missing["fabric_state"] == "belongs to no NVSwitch fabric"
