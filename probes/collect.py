@@ -30,6 +30,7 @@ from .host import HostSource
 from .infiniband import InfinibandSource
 from .interest import Interest
 from .limits import COLLECTOR_NAME
+from .numa import NumaSource
 from .nvml import NvmlDriver
 from .probe_source import ProbeSource
 from .proc import ProcessSource
@@ -37,6 +38,7 @@ from .sample import SCHEMA_VERSION, Hello, Reply, Sample
 from .stack_source import StackSource, StackWishes
 from .target import TargetError, environment_of, send_signal
 from .threads import ThreadSource
+from .topology import TopologySource
 from .wire import Message, Splitter, WireError, decode_command, encode
 
 COMMANDS_FD = 0
@@ -110,6 +112,10 @@ def _add_sources(
         collector.add(HostSource())
     if "infiniband" not in without:
         collector.add(InfinibandSource())
+    if "topology" not in without:
+        collector.add(TopologySource())
+    if "numa" not in without:
+        collector.add(NumaSource(interest))
 
 
 class _Sender:

@@ -28,7 +28,7 @@ from .sample import (
     SourceStatus,
     XidReading,
 )
-from .sample_links import PortReading
+from .sample_links import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .source import Part, Source
 
 GRACE_RATIO = 0.25
@@ -45,6 +45,9 @@ class _Gathered:
 
     driver: DriverReading | None = None
     host: HostReading | None = None
+    topology: TopologyReading | None = None
+    gpu_paths: GpuPathsReading | None = None
+    placements: list[PlacementReading] = field(default_factory=list[PlacementReading])
     gpus: list[GpuReading] = field(default_factory=list[GpuReading])
     xids: list[XidReading] = field(default_factory=list[XidReading])
     processes: list[ProcessReading] = field(default_factory=list[ProcessReading])
@@ -76,6 +79,12 @@ class _Gathered:
                 self.stacks.append(part)
             case ExitReading():
                 self.exits.append(part)
+            case PlacementReading():
+                self.placements.append(part)
+            case TopologyReading():
+                self.topology = part
+            case GpuPathsReading():
+                self.gpu_paths = part
             case DriverReading():
                 self.driver = part
             case HostReading():
@@ -205,6 +214,9 @@ class Collector:
             stacks=tuple(gathered.stacks),
             exits=tuple(gathered.exits),
             ports=tuple(gathered.ports),
+            topology=gathered.topology,
+            gpu_paths=gathered.gpu_paths,
+            placements=tuple(gathered.placements),
             sources=statuses,
         )
 

@@ -11,8 +11,10 @@ from .derive_gpu import derive_gpus
 from .derive_host import derive_cgroups, derive_host
 from .derive_job import derive_jobs
 from .derive_link import derive_links
+from .derive_placement import derive_placements
 from .derive_port import derive_ports
 from .derive_process import derive_processes
+from .derive_topology import derive_topology
 from .frame import Frame, ProbeFrame, SourceFrame
 from .frozen import extend
 from .jobs import Grouping, group_jobs
@@ -36,6 +38,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     jobs = derive_jobs(previous, current, grouping.jobs, pasts)
     jobs = with_activity(previous, current, jobs, processes)
     gpus = derive_gpus(previous, current, jobs)
+    topology = derive_topology(current)
     ports = derive_ports(previous, current)
     host = derive_host(previous, current)
     driver = current.driver
@@ -54,6 +57,8 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         jobs=jobs,
         links=derive_links(gpus, ports, host),
         ports=ports,
+        topology=topology,
+        placements=derive_placements(current, jobs, topology),
         host=host,
         cgroups=derive_cgroups(previous, current),
         probes=tuple(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from .counters import since
 from .derive_nvlink import derive_nvlinks, errors_since_start
+from .derive_topology import places_of
 from .frame import Frame, GpuFrame, JobFrame, NvlinkFrame, RankFrame
 from .frozen import extend
 from .rates import counter_rates
 from .reading import Missing
 from .sample import GpuReading, Sample, gpu_source_name
+from .sample_links import PciPlace
+from .topology_levels import normal_bus_id
 
 PCIE_LANE_BYTES_PER_SECOND = {
     1: 2.5e9 / 8 * 8 / 10,
@@ -27,6 +30,7 @@ PCIE_LANE_BYTES_PER_SECOND = {
 
 _TIMES_IMPOSSIBLE = 2.0
 _REPLAY_BITS = 32
+_NO_SLOT = "no bridge above this GPU is seen in /sys/bus/pci"
 
 _RATES = {
     "pcie_rx_bytes_per_second": "pcie_rx_bytes",
@@ -54,8 +58,9 @@ def derive_gpus(
         for rank in job.ranks
         if rank.gpu_index is not None and rank.ended_age_seconds is None
     }
+    places = places_of(current)
     rows = {
-        reading.index: _derive_gpu(reading, before.get(reading.index), previous, current)
+        reading.index: _derive_gpu(reading, before.get(reading.index), previous, current, places)
         for reading in current.gpus
     }
     for index, gpu in before.items():
@@ -66,13 +71,21 @@ def derive_gpus(
 
 
 def _derive_gpu(
-    reading: GpuReading, previous: GpuFrame | None, before: Frame | None, sample: Sample
+    reading: GpuReading,
+    previous: GpuFrame | None,
+    before: Frame | None,
+    sample: Sample,
+    places: Mapping[str, PciPlace],
 ) -> GpuFrame:
     if previous is not None and previous.uuid != reading.uuid:
         previous = None  # another card under the same number
     missing = dict(reading.missing)
     limits = _limits(reading, missing)
-    derived = {**_possible(reading, _rates(reading, previous, missing), limits, missing), **limits}
+    derived = {
+        **_possible(reading, _rates(reading, previous, missing), limits, missing),
+        **limits,
+        **_slot(places.get(normal_bus_id(reading.pci_bus_id) or ""), missing),
+    }
     links = derive_nvlinks(reading.nvlinks, previous.nvlinks if previous else None)
     age = max(0.0, sample.monotonic_seconds - reading.monotonic_seconds)
     status, reason = _status(reading, age, sample)
@@ -164,6 +177,17 @@ def _age_of_last_values(previous: GpuFrame | None, before: Frame | None, sample:
     if previous is None or before is None:
         return 0.0
     return previous.age_seconds + sample.monotonic_seconds - before.monotonic_seconds
+
+
+def _slot(place: PciPlace | None, missing: Missing) -> dict[str, int | None]:
+    """What slot and card can do, each on its own: the driver tells of both together."""
+    values = {
+        "pcie_generation_slot_max": place.slot_generation_max if place else None,
+        "pcie_width_slot_max": place.slot_width_max if place else None,
+        "pcie_width_device_max": place.width_max if place else None,
+    }
+    missing.update({name: _NO_SLOT for name, value in values.items() if value is None})
+    return values
 
 
 def _status(reading: GpuReading, age: float, sample: Sample) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from .frame_links import LinkFrame, PortFrame
+from .frame_topology import PlacementFrame, TopologyFrame
 from .probe_reading import ProbeReading
 from .rank_frame import ActivityFrame, GoneRank
 from .rank_past import RankPast
@@ -56,6 +57,10 @@ class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
     status: GpuStatus = "ok"
     age_seconds: float = 0.0
     status_reason: str = ""
+    pcie_generation_slot_max: int | None = None
+    """Of the slot alone, as the bridge above the card tells it."""
+    pcie_width_slot_max: int | None = None
+    pcie_width_device_max: int | None = None
     pcie_limit_bytes_per_second: float | None = None
     """What the link as trained now can carry in one direction, encoding taken off."""
     pcie_replays_per_second: float | None = None
@@ -268,6 +273,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     jobs: tuple[JobFrame, ...] = ()
     links: tuple[LinkFrame, ...] = ()
     ports: tuple[PortFrame, ...] = ()
+    topology: TopologyFrame | None = None
+    placements: tuple[PlacementFrame, ...] = ()
     host: HostFrame | None = None
     cgroups: tuple[CgroupFrame, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()

@@ -21,6 +21,7 @@ from .nvml_events import NvmlEvents
 from .nvml_gpu import NvmlGpu
 from .nvml_pcie import NvmlPcie, PcieRates
 from .nvml_session import Gate, Session
+from .nvml_topology import NvmlTopology
 from .nvml_trouble import NO_BINDING, silent, trouble
 from .nvml_values import text, word
 from .sample import DriverReading
@@ -200,6 +201,7 @@ class NvmlDriver:
         self._gpus = max(self._gpus, answer.value)
         if first and self._gpus:
             self._add(NvmlEvents(self._gate, lambda: self._gpus, self._clock))
+            self._add(NvmlTopology(self._gate, lambda: self._gpus, self._clock))
 
     def _trouble(self, nvml: Any, code: int) -> SourceError:
         return trouble(nvml, code, was_there=self._gpus > 0, proc=self._proc)

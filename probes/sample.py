@@ -20,7 +20,7 @@ import msgspec
 from .probe_reading import ProbeReading
 from .rank_reading import ExitReading, StackReading, ThreadsReading
 from .reading import Reading
-from .sample_links import PortReading
+from .sample_links import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 
 SCHEMA_VERSION = 1
 """Of the samples, and of the JSON that is printed from them."""
@@ -357,6 +357,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     stacks: tuple[StackReading, ...] = ()
     exits: tuple[ExitReading, ...] = ()
     ports: tuple[PortReading, ...] = ()
+    topology: TopologyReading | None = None
+    gpu_paths: GpuPathsReading | None = None
+    placements: tuple[PlacementReading, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
 
 

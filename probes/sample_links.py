@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from .reading import Reading
 
 LinkLayer = Literal["infiniband", "ethernet", "unknown"]
@@ -45,3 +47,69 @@ class PortReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """While it had data to send, but no credit or no turn to send it. 32 bits, full at the end."""
     counters: dict[str, int] = {}
     """Counters of errors and of congestion by the kernel's own names; see `infiniband_counters`."""
+
+
+class PciPlace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a GPU or a network card sits. Read once, and again when cards come or go."""
+
+    bus_id: str
+    """As ``/sys/bus/pci/devices`` has it: ``0000:18:00.0``."""
+    kind: Literal["gpu", "rdma", "network"]
+    names: tuple[str, ...] = ()
+    """Of the RDMA devices or interfaces on it; empty for a GPU."""
+    path: tuple[str, ...] = ()
+    """From the host bridge down: ``pci0000:15``, then the bus id of each bridge and switch port."""
+    numa_node: int | None = None
+    cpus: str | None = None
+    """Those near to it, as the kernel lists them: ``0-47,96-143``."""
+    generation_max: int | None = None
+    """PCIe generation and lanes that the card can do…"""
+    width_max: int | None = None
+    slot_generation_max: int | None = None
+    """…and those of the port that it hangs from."""
+    slot_width_max: int | None = None
+
+
+class NumaNode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One memory node of the host."""
+
+    node: int
+    cpus: str = ""
+    memory_total_bytes: int | None = None
+
+
+class TopologyReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """How the node is built."""
+
+    places: tuple[PciPlace, ...] = ()
+    nodes: tuple[NumaNode, ...] = ()
+    iommu: bool | None = None
+    """Cards go through an IOMMU, which may send traffic between them up to the CPU."""
+    acs_redirects: tuple[str, ...] | None = None
+    """Bus ids of the bridges above GPUs that send traffic between cards below them up to the CPU."""
+
+
+class GpuPathsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """How far GPUs are from each other on PCIe, as the driver says."""
+
+    paths: tuple[tuple[int, int, str], ...] = ()
+    """Index, higher index, and one of `PATH_LEVELS`."""
+
+
+PATH_LEVELS = ("PIX", "PXB", "PHB", "NODE", "SYS")
+"""Over one PCIe switch; over several; over a host bridge; between two of one memory node; between two."""
+
+
+class PlacementReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """Where a process may run, runs, and has its memory."""
+
+    pid: int
+    start_time_seconds: float
+    cpus: str | None = None
+    """That it may run on, as the kernel lists them."""
+    allowed_nodes: tuple[int, ...] = ()
+    """Nodes of those CPUs."""
+    running_node: int | None = None
+    """Of the CPU that its main thread ran on last."""
+    memory_bytes: dict[int, int] | None = None
+    """Node → bytes of it there. Seldom read, for the kernel has to walk all of its pages for it."""

@@ -19,7 +19,7 @@ from .sample import (
     SourceState,
     XidReading,
 )
-from .sample_links import PortReading
+from .sample_links import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 
 Part = (
     DriverReading
@@ -29,6 +29,9 @@ Part = (
     | CgroupReading
     | HostReading
     | PortReading
+    | TopologyReading
+    | GpuPathsReading
+    | PlacementReading
     | ProbeReading
     | ThreadsReading
     | StackReading

@@ -21,6 +21,7 @@ import msgspec
 from gputop.probes.interest import Interest
 from gputop.probes.nvml import NvmlDriver
 from gputop.probes.sample import DriverReading, GpuReading, XidReading
+from gputop.probes.sample_links import GpuPathsReading
 from gputop.probes.source import Source, SourceError
 
 PATIENCE_SECONDS = 10.0
@@ -35,6 +36,7 @@ class Outcome(msgspec.Struct):
     driver: DriverReading | None = None
     gpu: GpuReading | None = None
     xids: tuple[XidReading, ...] = ()
+    paths: GpuPathsReading | None = None
 
 
 class Tick(msgspec.Struct):
@@ -135,6 +137,8 @@ class _Reader:
                 outcome.driver = part
             elif isinstance(part, GpuReading):
                 outcome.gpu = part
+            elif isinstance(part, GpuPathsReading):
+                outcome.paths = part
             elif isinstance(part, XidReading):
                 outcome.xids += (part,)
         return outcome

@@ -15,7 +15,7 @@ from .output import say
 FORMATS = ("text", "json")
 _PID_DIGITS = 9
 _LONGEST_SECONDS = 3600.0
-SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host", "infiniband")
+SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host", "infiniband", "topology", "numa")
 
 
 _HELP = "gputop --help shows all"

@@ -291,7 +291,7 @@ def test_driver_that_goes_comes_back_with_fresh_handles(
         assert [gpu.index for gpu in tick.gpus] == list(range(8))
         assert [gpu.lost for gpu in tick.gpus] == [False] * 8
         assert watch.tick().gpu(7).sm_active_ratio is not None
-        assert len(tick.outcomes) == 10
+        assert len(tick.outcomes) == 11
 
 
 def test_pauses_between_tries_grow(node: SimulatedNvml) -> None:

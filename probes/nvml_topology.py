@@ -1,0 +1,97 @@
+"""How far GPUs are from each other on PCIe, in the driver's words. Asked once, for it does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .nvml_call import Answer, Calls, GpuLost
+from .nvml_session import Gate, Session
+from .nvml_values import word
+from .sample_links import GpuPathsReading
+from .source import SourceUnsupported
+
+_FUNCTION = "nvmlDeviceGetTopologyCommonAncestor"
+_LEVELS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
+_RETRY_SECONDS = 60.0
+
+
+class NvmlTopology:
+    """Asks about each pair of GPUs, again only where a pair had no answer, or the driver was away.
+
+    Args:
+        gate: to the driver.
+        count: tells how many GPUs there are.
+        clock: monotonic seconds.
+    """
+
+    name = "nvml topology"
+
+    def __init__(self, gate: Gate, count: Callable[[], int], clock: Callable[[], float]) -> None:
+        self._gate = gate
+        self._count = count
+        self._clock = clock
+        self._session: Session | None = None
+        self._asked = 0
+        self._retry_at = 0.0
+        self._paths: dict[tuple[int, int], str] = {}
+        self._reading: GpuPathsReading | None = None
+
+    def read(self) -> tuple[GpuPathsReading, ...]:
+        """All pairs that are known.
+
+        Raises:
+            SourceUnsupported: the driver tells of none.
+            SourceError: it is away.
+        """
+        now, count = self._clock(), self._count()
+        with self._gate.enter(self.name) as session:
+            known = session is self._session and count == self._asked
+            if not known or now >= self._retry_at:
+                self._session, self._asked = session, count
+                self._retry_at = now + _RETRY_SECONDS
+                self._ask(session, count)
+        if count < 2:
+            return ()
+        if self._reading is None:
+            raise SourceUnsupported("the driver does not tell how far GPUs are from each other")
+        return (self._reading,)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _ask(self, session: Session, count: int) -> None:
+        pairs = [(one, two) for one in range(count) for two in range(one + 1, count)]
+        open_pairs = [pair for pair in pairs if pair not in self._paths]
+        if not open_pairs:
+            return
+        handles = {index: self._handle(session, index) for pair in open_pairs for index in pair}
+        for one, two in open_pairs:
+            level = self._level(session, handles[one], handles[two])
+            if level is not None:
+                self._paths[one, two] = level
+        if self._paths:
+            self._reading = GpuPathsReading(
+                monotonic_seconds=self._clock(),
+                paths=tuple((*pair, level) for pair, level in sorted(self._paths.items())),
+            )
+
+    def _handle(self, session: Session, index: int) -> Any:
+        calls = Calls(session.nvml, None, self._clock)
+        try:
+            return calls.run("handle", lambda: session.nvml.nvmlDeviceGetHandleByIndex(index)).value
+        except GpuLost:
+            return None
+
+    def _level(self, session: Session, one: Any, two: Any) -> str | None:
+        if one is None or two is None:
+            return None
+        calls = Calls(session.nvml, one, self._clock)
+        ask = getattr(session.nvml, _FUNCTION, None)
+        if ask is None:
+            return None
+        try:
+            answer: Answer[Any] = calls.run(_FUNCTION, lambda: ask(one, two))
+        except GpuLost:
+            return None
+        return _LEVELS.get(answer.then(word).value or 0) if answer.value is not None else None
