@@ -30,7 +30,7 @@ from .sample import NvlinkReading
 _MOST_LINKS = 36
 _BYTES_PER_KIB = 1024
 _BYTES_PER_MB = 1e6
-_DOWN, _ASLEEP = 0, 2
+_DOWN = 0
 
 Remote = Literal["gpu", "switch", "other"]
 _REMOTES: dict[int, Remote] = {0: "gpu", 2: "switch"}
@@ -140,7 +140,7 @@ class Links:
         state = number(_STATE)
         if state is None:
             state = calls.ask("nvmlDeviceGetNvLinkState", link).then(word).value
-        active = None if state is None else state not in (_DOWN, _ASLEEP)
+        active = None if state is None else state != _DOWN
         version = number(_VERSION)
         if version is None:
             version = self._common_version(calls)

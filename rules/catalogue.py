@@ -26,11 +26,23 @@ from .distributed.rank_stopped import RankStopped
 from .environment.other_tenant import OtherTenant
 from .host.cpu_throttling import CpuThrottling
 from .host.loader_deadlock import LoaderDeadlock
+from .host.numa_misplacement import NumaMisplacement
 from .host.process_in_d_state import ProcessInDState
 from .host.rank_blocked_in_io import RankBlockedInIo
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
+from .link.collectives_over_ethernet import CollectivesOverEthernet
+from .link.job_split_across_islands import JobSplitAcrossIslands
+from .link.nvlink_down import NvlinkDown
+from .link.nvlink_errors import NvlinkErrors
 from .link.pcie_link_degraded import PcieLinkDegraded
+from .link.pcie_replays import PcieReplays
+from .link.rdma_congestion import RdmaCongestion
+from .link.rdma_port_down import RdmaPortDown
+from .link.rdma_rate_degraded import RdmaRateDegraded
+from .link.rdma_retransmissions import RdmaRetransmissions
+from .link.rdma_signal_errors import RdmaSignalErrors
+from .link.rdma_silent import RdmaSilent
 from .memory.device_memory_nearly_full import DeviceMemoryNearlyFull
 from .memory.memory_held_by_no_process import MemoryHeldByNoProcess
 from .rule import Rule
@@ -42,6 +54,7 @@ RULES: tuple[type[Rule], ...] = (
     TooFewCores,
     LoaderDeadlock,
     RankBlockedInIo,
+    NumaMisplacement,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,
@@ -64,6 +77,17 @@ RULES: tuple[type[Rule], ...] = (
     RankGone,
     CompileHoldsOthers,
     PcieLinkDegraded,
+    PcieReplays,
+    NvlinkDown,
+    NvlinkErrors,
+    JobSplitAcrossIslands,
+    RdmaPortDown,
+    RdmaRateDegraded,
+    RdmaSignalErrors,
+    RdmaCongestion,
+    RdmaRetransmissions,
+    RdmaSilent,
+    CollectivesOverEthernet,
     OtherTenant,
 )
 

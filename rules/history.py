@@ -11,6 +11,8 @@ from operator import attrgetter
 from statistics import median
 
 from ..probes.frame import Frame, GpuFrame, HostFrame, RankFrame
+from ..probes.frame_links import PortFrame
+from ..probes.infiniband_counters import CounterKind, of_kind
 from ..probes.nvml_words import THROTTLE_REASONS
 from .progress import stuck_ranks
 from .series import Series
@@ -28,6 +30,8 @@ GPU_SIGNALS = (
     "pcie_tx_bytes_per_second",
     "nvlink_rx_bytes_per_second",
     "nvlink_tx_bytes_per_second",
+    "pcie_replays_since_start",
+    "nvlink_errors_since_start",
 )
 HOST_SIGNALS = (
     "cpu_ratio",
@@ -39,10 +43,26 @@ HOST_SIGNALS = (
     "write_bytes_per_second",
     "rx_bytes_per_second",
     "tx_bytes_per_second",
+    "tcp_retransmission_ratio",
 )
 PROCESS_SIGNALS = ("cpu_cores", "blocked")
 """Of ranks and their workers. ``blocked`` is 1 in state D, else 0: its mean is a share of time."""
 CGROUP_SIGNALS = ("throttled_ratio",)
+PORT_SIGNALS = (
+    "rx_bytes_per_second",
+    "tx_bytes_per_second",
+    "wait_ratio",
+    "rx_packets",
+    "state_changes",
+)
+"""Of RDMA ports; besides, ``errors KIND``: counters of that kind since the start, added up."""
+ERROR_KINDS: tuple[CounterKind, ...] = (
+    "signal",
+    "discard",
+    "retransmission",
+    "congestion",
+    "operation",
+)
 STALLED = "phase stalled"
 """Share of the time in which a rank was stuck; it takes the place of the phase it was stuck in."""
 THROTTLED = "throttle_bits"
@@ -104,6 +124,14 @@ class History:
         """A signal of `CGROUP_SIGNALS`."""
         return self._series(f"cgroup {path}", signal)
 
+    def port(self, device: str, port: int, signal: str) -> Series:
+        """A signal of `PORT_SIGNALS`, or ``errors KIND``."""
+        return self._series(f"port {device}/{port}", signal)
+
+    def placement(self, pid: int) -> Series:
+        """1 while a rank ran away from its GPU's memory node, else 0."""
+        return self._series(f"process {pid}", "off_node")
+
     def clear(self) -> None:
         """Forget everything."""
         del self._times[:]
@@ -162,6 +190,8 @@ class History:
 
 _of_gpu: Callable[[GpuFrame], tuple[float | None, ...]] = attrgetter(*GPU_SIGNALS)
 _of_host: Callable[[HostFrame], tuple[float | None, ...]] = attrgetter(*HOST_SIGNALS)
+_of_port: Callable[[PortFrame], tuple[float | None, ...]] = attrgetter(*PORT_SIGNALS)
+_ERROR_COLUMNS = tuple(f"errors {kind}" for kind in ERROR_KINDS)
 
 
 @lru_cache(maxsize=64)
@@ -198,5 +228,14 @@ def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
             subject = f"process {process.pid}"
             yield (subject, "cpu_cores"), process.cpu_cores
             yield (subject, "blocked"), None if process.state is None else process.state == "D"
+    for placement in frame.placements:
+        near = placement.runs_near
+        yield (f"process {placement.pid}", "off_node"), None if near is None else not near
+    for port in frame.ports:
+        subject = f"port {port.device}/{port.port}"
+        yield from zip(_columns(subject, PORT_SIGNALS), _of_port(port), strict=True)
+        if port.counters:
+            for kind, column in zip(ERROR_KINDS, _columns(subject, _ERROR_COLUMNS), strict=True):
+                yield column, sum(of_kind(port.counters_since_start, kind).values())
     for group in frame.cgroups:
         yield (f"cgroup {group.path}", "throttled_ratio"), group.throttled_ratio

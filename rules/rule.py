@@ -124,7 +124,7 @@ class HostRule(Rule):
         if host is None:
             yield _unread(subject, "the host is not read")
             return
-        old = _old(subject, host.age_seconds, scene.frame)
+        old = reading_too_old(subject, host.age_seconds, scene.frame)
         yield old or self._unmet(subject, host) or self.judge_host(host, subject, scene)
 
     @abstractmethod
@@ -140,7 +140,7 @@ class ProcessRule(Rule):
             if process.job_id is None and not process.gpus:
                 continue
             subject = process_subject(process)
-            old = _old(subject, process.age_seconds, scene.frame)
+            old = reading_too_old(subject, process.age_seconds, scene.frame)
             yield old or self._unmet(subject, process) or self.judge_process(process, scene)
 
     @abstractmethod
@@ -155,7 +155,7 @@ class CgroupRule(Rule):
         for group in scene.frame.cgroups:
             subject = cgroup_subject(group, scene.frame)
             age = scene.frame.monotonic_seconds - group.monotonic_seconds
-            old = _old(subject, age, scene.frame)
+            old = reading_too_old(subject, age, scene.frame)
             yield old or self._unmet(subject, group) or self.judge_cgroup(group, subject, scene)
 
     @abstractmethod
@@ -173,6 +173,11 @@ class JobRule(Rule):
     @abstractmethod
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         """The verdict on this job."""
+
+
+def is_multi_node(job: JobFrame) -> bool:
+    """It has ranks on other nodes too."""
+    return job.world_size is not None and job.world_size > len(job.ranks) > 0
 
 
 def gpu_subject(gpu: GpuFrame) -> Subject:
@@ -259,7 +264,8 @@ def median_of(values: Iterable[float | None]) -> float | None:
     return median(present) if len(present) >= 2 else None
 
 
-def _old(subject: Subject, age_seconds: float, frame: Frame) -> Verdict | None:
+def reading_too_old(subject: Subject, age_seconds: float, frame: Frame) -> Verdict | None:
+    """That nothing can be told of a subject which was read too long ago."""
     if age_seconds > stale_after_seconds(frame.interval_seconds):
         return _unread(subject, f"last read {age_seconds:.0f} s ago")
     return None

@@ -56,6 +56,11 @@ class Series:
         start = bisect_left(self._times, self._times[-1] - seconds)
         return [value for value in self._values[start:] if not math.isnan(value)]
 
+    def grown(self, seconds: float) -> float | None:
+        """How much it has grown over the last ``seconds``; ``None`` with fewer than two values."""
+        values = self.window(seconds)
+        return values[-1] - values[0] if len(values) >= 2 else None
+
     def mean(self, seconds: float) -> float | None:
         """Mean over the last ``seconds``; ``None`` where nothing was read in them."""
         if not self._times:

@@ -27,6 +27,7 @@ from gputop.probes.sample import (
     SourceStatus,
     XidReading,
 )
+from gputop.probes.sample_links import PlacementReading, PortReading, TopologyReading
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
@@ -62,6 +63,9 @@ class Changes:
     stacks: Sequence[StackReading] = ()
     exits: Sequence[ExitReading] = ()
     sources: Sequence[SourceStatus] = ()
+    ports: Sequence[PortReading] = ()
+    topology: TopologyReading | None = None
+    placements: Sequence[PlacementReading] = ()
     boot_id: str = "a"
 
 
@@ -112,6 +116,9 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         stacks=tuple(changes.stacks),
         exits=tuple(changes.exits),
         sources=tuple(changes.sources),
+        ports=tuple(changes.ports),
+        topology=changes.topology,
+        placements=tuple(changes.placements),
     )
 
 
@@ -373,3 +380,45 @@ def probe(index: int, second: float, phase: str, age: float) -> ProbeReading:
         phase=phase,
         phase_monotonic_seconds=BEGAN + second - age,
     )
+
+
+def port(second: float, number: int = 0, **fields: Any) -> PortReading:
+    """A port of 400 Gbit/s that carries 24 GB/s each way and has no trouble."""
+    given: dict[str, Any] = {
+        "monotonic_seconds": BEGAN + second,
+        "device": f"mlx5_{number}",
+        "port": 1,
+        "driver": "mlx5_core",
+        "model": "MT4129",
+        "link_layer": "infiniband",
+        "state": "active",
+        "physical_state": "linkup",
+        "rate_bytes_per_second": 50e9,
+        "lanes": 4,
+        "speed": "NDR",
+        "data_counter_bits": 64,
+        "rx_bytes": int(24e9 * (BEGAN + second)),
+        "tx_bytes": int(24e9 * (BEGAN + second)),
+        "rx_packets": int(6e6 * (BEGAN + second)),
+        "tx_packets": int(6e6 * (BEGAN + second)),
+        "wait_ticks": 0,
+        "counters": {"symbol_error": 0, "out_of_sequence": 0},
+    }
+    return PortReading(**{**given, **fields})
+
+
+def on_many_nodes(world_size: int = 32, **more: str) -> Mapping[int, Mapping[str, Any]]:
+    """The ranks of a job of which this node has eight, and their workers, who have the same variables."""
+    changes: dict[int, Mapping[str, Any]] = {}
+    for index in range(GPUS):
+        environment = {
+            "RANK": str(index),
+            "LOCAL_RANK": str(index),
+            "WORLD_SIZE": str(world_size),
+            "MASTER_ADDR": "node1",
+            "MASTER_PORT": "29500",
+            **more,
+        }
+        for pid in (rank_pid(index), *(worker_pid(index, number) for number in range(WORKERS))):
+            changes[pid] = {"environment": environment}
+    return changes

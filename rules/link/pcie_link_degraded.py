@@ -4,7 +4,8 @@ from typing import Literal
 
 from ...probes.frame import GpuFrame
 from ..finding import Evidence, Subject, Verdict
-from ..rule import GpuRule, Scene, Threshold, gpu_subject, peers_of
+from ..rule import GpuRule, Scene, Threshold, peers_of
+from .subjects import pcie_subject
 
 
 class PcieLinkDegraded(GpuRule):
@@ -46,10 +47,7 @@ class PcieLinkDegraded(GpuRule):
     )
 
     def subject_of(self, gpu: GpuFrame) -> Subject:
-        on = gpu_subject(gpu)
-        return Subject(
-            kind="link", id=f"gpu{gpu.index} pcie", rank=on.rank, gpu=gpu.index, job=on.job
-        )
+        return pcie_subject(gpu)
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
         subject = self.subject_of(gpu)
@@ -77,6 +75,7 @@ class PcieLinkDegraded(GpuRule):
                     comparison=_sign(gpu.pcie_width, gpu.pcie_width_max),
                     unit="lanes",
                 ),
+                Evidence(signal="card and slot", value=_ends(gpu)),
                 Evidence(signal="utilization_ratio", value=busy, unit="ratio", mean_seconds=window),
                 Evidence(
                     signal="peers", value="all alike" if alike else "differ" if peers else None
@@ -96,6 +95,15 @@ def _degraded(gpu: GpuFrame) -> bool:
     return (gpu.pcie_generation or 0) < (gpu.pcie_generation_max or 0) or (gpu.pcie_width or 0) < (
         gpu.pcie_width_max or 0
     )
+
+
+def _ends(gpu: GpuFrame) -> str | None:
+    """What each end of the link can do, where both are told."""
+    card = (gpu.pcie_generation_device_max, gpu.pcie_width_device_max)
+    slot = (gpu.pcie_generation_slot_max, gpu.pcie_width_slot_max)
+    if None in card or None in slot:
+        return None
+    return f"gen {card[0]} x{card[1]} in gen {slot[0]} x{slot[1]}"
 
 
 def _number(value: int | None) -> float | None:

@@ -19,15 +19,20 @@ UNITS = frozenset(
         "bytes_per_second",
         "celsius",
         "cores",
+        "count",
+        "cycles",
         "errors",
         "lanes",
+        "per_minute",
         "per_second",
         "ratio",
         "rows",
         "seconds",
     ]
 )
-ACRONYMS = frozenset({"CPU", "D", "ECC", "GPU", "PCIe", "Xid"})
+ACRONYMS = frozenset(
+    {"CPU", "D", "ECC", "Ethernet", "GPU", "NUMA", "NVLink", "PCIe", "RDMA", "Xid"}
+)
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.id))
 
 

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from statistics import median_high
+
+from ...probes.frame import GpuFrame, NvlinkFrame
+from ..finding import Evidence, Subject, Verdict, against_peers
+from ..rule import GpuRule, Scene, peers_of
+from .subjects import nvlink_subject
+
+
+class NvlinkDown(GpuRule):
+    """NVLink down.
+
+    Meaning:
+        An NVLink of this GPU that was up is down, or the GPU has fewer links up than the others
+        of its model in this node.
+    Impact:
+        Its collectives have less to go by in proportion, and every rank of the job waits for the
+        slowest. With all links of a pair down, their traffic takes PCIe, a tenth as fast.
+    Diagnosis:
+        See nvidia-smi nvlink -s -i GPU for the states, and the kernel log for Xid 74 or 144 to
+        150, which name the link. Where the links of many GPUs to one switch are down, look at that
+        switch and at the fabric manager's log.
+    Mitigation:
+        Drain the node, then reset the GPU together with its peers (and its switch, where it has
+        one). If the link stays down, the board or the switch has to be replaced.
+    """
+
+    id = "LNK503"
+    name = "NVLink down"
+    severity = "error"
+    needs = ("nvlinks",)
+    hold_seconds = 3.0
+    explains = ("HW210",)
+    next_step = "Look for Xid 74 or 144-150 in the kernel log, then drain and reset the GPU."
+
+    def subject_of(self, gpu: GpuFrame) -> Subject:
+        return nvlink_subject(gpu)
+
+    def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
+        subject = self.subject_of(gpu)
+        links = gpu.nvlinks or ()
+        if not links:
+            return Verdict(subject=subject, holds=False)
+        dropped = [link for link in links if link.was_active and link.active is False]
+        up = sum(link.active is not False for link in links)
+        usual = _usual(gpu, scene)
+        if not dropped and (usual is None or up >= usual):
+            return Verdict(subject=subject, holds=False)
+        return Verdict(
+            subject=subject,
+            holds=True,
+            severity="error" if dropped else "warning",
+            evidence=(
+                against_peers("NVLinks up", float(up), usual, "links"),
+                Evidence(signal="links down", value=_named(links)),
+            ),
+        )
+
+
+def _usual(gpu: GpuFrame, scene: Scene) -> float | None:
+    counts = [
+        sum(link.active is not False for link in peer.nvlinks)
+        for peer in peers_of(gpu, scene.frame)
+        if peer.nvlinks
+    ]
+    return float(median_high(counts)) if len(counts) >= 2 else None
+
+
+def _named(links: tuple[NvlinkFrame, ...]) -> str:
+    """Which, and where they lead to, if that is one place."""
+    down = [link for link in links if link.active is False]
+    numbers = ", ".join(str(link.link) for link in down)
+    ends = {link.remote_pci_bus_id for link in down}
+    end = ends.pop() if len(ends) == 1 else None
+    return f"{numbers} to {end}" if end else numbers

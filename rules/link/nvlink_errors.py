@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from ...probes.frame import GpuFrame, NvlinkFrame
+from ..finding import Evidence, Subject, Verdict, compared
+from ..rule import GpuRule, Scene, Threshold
+from .subjects import nvlink_subject
+
+
+class NvlinkErrors(GpuRule):
+    """NVLink errors.
+
+    Meaning:
+        Packets on an NVLink of this GPU arrive damaged: checksum errors at a high rate, or packets
+        that had to be replayed, or links that had to recover, since this monitor came.
+    Impact:
+        Replays slow the link and with it every collective; a link that recovers again and again
+        goes down sooner or later, and takes the job with it.
+    Diagnosis:
+        See nvidia-smi nvlink -e -i GPU for the counts of each link. One link alone: its connector
+        or cable. All links of a GPU: the GPU or its power. All to one switch: that switch.
+    Mitigation:
+        Errors that go on: drain the node, reseat what can be reseated, run the vendor's NVLink
+        test (dcgmi diag -r 3). A few that do not come again after a reset may be watched.
+    """
+
+    id = "LNK504"
+    name = "NVLink errors"
+    severity = "warning"
+    needs = ("nvlinks", "nvlink_errors_since_start")
+    thresholds = {
+        "crc_errors_per_second": Threshold(100.0, "per_second", "DCGM"),
+        "replays_and_recoveries": Threshold(1.0, "errors", "DCGM; GCM allows none"),
+        "window_seconds": Threshold(60.0, "seconds", "ours: no longer new after that"),
+    }
+    hold_seconds = 0.0
+    explains = ("LNK503",)
+    next_step = "Run nvidia-smi nvlink -e for the counts of each link, and watch whether they grow."
+
+    def subject_of(self, gpu: GpuFrame) -> Subject:
+        return nvlink_subject(gpu)
+
+    def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
+        subject = self.subject_of(gpu)
+        links = gpu.nvlinks or ()
+        fastest = max((link.crc_errors_per_second or 0.0 for link in links), default=0.0)
+        series = scene.history.gpu(gpu.index, "nvlink_errors_since_start")
+        fresh = (series.grown(self.limit["window_seconds"]) or 0.0) > 0
+        worst = max(links, key=_retries, default=None)
+        retries = _retries(worst) if worst else 0
+        bad = fastest >= self.limit["crc_errors_per_second"]
+        if not bad and not (fresh and retries >= self.limit["replays_and_recoveries"]):
+            return Verdict(subject=subject, holds=False)
+        return Verdict(
+            subject=subject,
+            holds=True,
+            evidence=(
+                compared(
+                    "crc_errors_per_second",
+                    fastest,
+                    self.limit["crc_errors_per_second"],
+                    "per_second",
+                ),
+                compared(
+                    "replays and recoveries",
+                    float(retries),
+                    self.limit["replays_and_recoveries"],
+                    "errors",
+                ),
+                Evidence(signal="worst link", value=str(worst.link) if worst else None),
+            ),
+        )
+
+
+def _retries(link: NvlinkFrame) -> int:
+    return link.replay_errors_since_start + link.recovery_errors_since_start
