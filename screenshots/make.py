@@ -56,6 +56,9 @@ PICTURES = (
     Picture("job-60x16", "input-bound", 60, 16, ("2",)),
     Picture("rank-132x43", "gpu-lost", 132, 43, ("2", "down", "enter")),
     Picture("processes-132x43", "input-bound", 132, 43, ("4",)),
+    Picture("links-200x50", "link-down", 200, 50, ("3",)),
+    Picture("links-132x43", "two-islands", 132, 43, ("3",)),
+    Picture("links-80x24", "congested-infiniband", 80, 24, ("3",)),
     Picture("findings-132x43", "gpu-lost", 132, 43, ("6",)),
     Picture("help-132x43", "healthy", 132, 43, ("question_mark",)),
 )

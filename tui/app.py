@@ -81,6 +81,7 @@ class GputopApp(App[int]):
         Binding("space", "pause", "pause"),
         Binding("1", "show('gpus')", "GPUs"),
         Binding("2", "show('job')", "job"),
+        Binding("3", "show('links')", "links"),
         Binding("4", "show('processes')", "processes"),
         Binding("6", "show('findings')", "findings"),
         Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
@@ -210,7 +211,11 @@ class GputopApp(App[int]):
             return
         while len(self.screen_stack) > 1:
             self.pop_screen()
-        if name == "processes":
+        if name == "links":
+            from .screens.link_screen import LinkScreen
+
+            self.push_screen(LinkScreen())
+        elif name == "processes":
             from .screens.process_screen import ProcessScreen
 
             self.push_screen(ProcessScreen(selected))
@@ -270,8 +275,7 @@ class GputopApp(App[int]):
     def explain(self, target: Target) -> None:
         """Say why values of what is selected are missing."""
         judgement = self.reader.shown
-        gpu = judgement.frame.gpu(int(target.id)) if judgement and target.kind == "gpu" else None
-        why = why_missing(gpu) if gpu else ""
+        why = why_missing(judgement.frame, target) if judgement else ""
         if why:
             self.tell(why)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from ..probes.frame import Frame, GpuFrame
+from ..probes.frame_links import LinkFrame
 from . import format
+from .lines import plain
+from .view import Target
 from .widgets.evidence import words_of
 
 _IN_THE_ROW = (
@@ -37,7 +40,23 @@ def why_no_gpus(frame: Frame) -> str:
     return source.reason or f"NVML is {source.status}"
 
 
-def why_missing(gpu: GpuFrame) -> str:
+def why_missing(frame: Frame, target: Target) -> str:
+    """One sentence on the dashes in the row of what is selected; empty where there are none."""
+    if target.kind == "gpu":
+        gpu = frame.gpu(int(target.id))
+        return _of_gpu(gpu) if gpu else ""
+    if target.kind == "link":
+        link = next((link for link in frame.links if link.id == target.id), None)
+        return _of_link(link) if link else ""
+    return ""
+
+
+def _of_link(link: LinkFrame) -> str:
+    parts = [f"{words_of(field)}: {reason}" for field, reason in link.missing.items()]
+    return plain(f"{link.id}: {'; '.join(parts)}") if parts else ""
+
+
+def _of_gpu(gpu: GpuFrame) -> str:
     """One sentence on the dashes in a GPU's row; empty where there are none."""
     if gpu.status != "ok":
         return f"GPU {gpu.index}: {gpu.status_reason or gpu.status}"

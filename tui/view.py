@@ -17,7 +17,7 @@ SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
 SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
 MIN_WIDTH, MIN_HEIGHT = 60, 7
 """Below that no screen fits: only the worst that was found is told."""
-TargetKind = Literal["gpu", "finding", "process", "rank"]
+TargetKind = Literal["gpu", "finding", "process", "rank", "link"]
 
 
 class Target(NamedTuple):
@@ -136,6 +136,11 @@ def gpu_target(index: int) -> Target:
 def rank_target(rank: RankFrame) -> Target:
     """The target that stands for a rank of a job."""
     return Target("rank", f"{rank.pid}@{rank.start_time_seconds:.2f}")
+
+
+def link_target(link_id: str) -> Target:
+    """The target that stands for a road."""
+    return Target("link", link_id)
 
 
 def window(count: int, rows: int, selected: int | None, wanted: int = 0) -> int:

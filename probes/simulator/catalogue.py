@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from . import device_faults, input_faults, memory_faults, process_faults, speed_faults
+from . import (
+    device_faults,
+    input_faults,
+    link_faults,
+    memory_faults,
+    process_faults,
+    speed_faults,
+)
 from .scenario import Scenario, UnknownScenario
 
 _ALL = (
@@ -23,7 +30,10 @@ _ALL = (
     memory_faults.ORPHAN_MEMORY,
     memory_faults.OTHER_TENANT,
     device_faults.ECC,
-    device_faults.PCIE_DEGRADED,
+    device_faults.PCIE_TRAINED_DOWN,
+    link_faults.LINK_DOWN,
+    link_faults.TWO_ISLANDS,
+    link_faults.CONGESTED_INFINIBAND,
     process_faults.RANK_DIED,
 )
 

@@ -137,8 +137,8 @@ def _trained_down(gpu: GpuReading, scene: Scene) -> Fields:
 
 _SLOW_LINK = TRAINING["h2d"]._replace(pcie_rx=3.4e9, utilization=0.97)
 
-PCIE_DEGRADED = Scenario(
-    name="pcie-degraded",
+PCIE_TRAINED_DOWN = Scenario(
+    name="pcie-trained-down",
     summary="The PCIe link of GPU 4 has trained down to generation 1; its copies take 11 times as long.",
     finds=("LNK501",),
     onset_seconds=-90.0,

@@ -32,6 +32,8 @@ _COLD_CELSIUS = 39.5
 _CELSIUS_PER_WATT = 0.036
 _WARM_UP = 20 * MICROSECONDS
 _LINKS_EVERY = 10 * MICROSECONDS
+_STAMPS_BEGIN = 2_000_000.0
+"""The driver's clock at elapsed 0, in seconds."""
 _CLOCK_STEP_HERTZ = 15e6
 _ENERGY_BEFORE_JOULES = 4.1e8
 
@@ -97,7 +99,8 @@ class Gpu:
                 self._timeline.integral(turn * _LINKS_EVERY, channel) // UNIT // _LINKS
                 for channel in (_NVLINK_RX, _NVLINK_TX)
             )
-            self._links = (turn, tuple(_nvlink(link, rx, tx) for link in range(_LINKS)))
+            stamp = _STAMPS_BEGIN + turn * _LINKS_EVERY / MICROSECONDS
+            self._links = (turn, tuple(_nvlink(link, rx, tx, stamp) for link in range(_LINKS)))
         return self._links[1]
 
 
@@ -109,6 +112,11 @@ def driver(monotonic_seconds: float) -> DriverReading:
 def gpu_uuid(index: int) -> str:
     """Of the GPU of that index; the same on every run."""
     return f"GPU-{uuid.uuid5(uuid.NAMESPACE_DNS, f'gpu{index}.node17.simulated')}"
+
+
+def gpu_bus_id(index: int) -> str:
+    """Of the GPU of that index, as NVML writes it."""
+    return f"00000000:{_BUSES[index]:02X}:00.0"
 
 
 def _activity(mean: Activity) -> dict[str, Any]:
@@ -142,7 +150,7 @@ def _identity(index: int) -> dict[str, Any]:
         "uuid": gpu_uuid(index),
         "name": "NVIDIA H100 80GB HBM3",
         "serial": f"16547230{41200 + 37 * index}",
-        "pci_bus_id": f"00000000:{_BUSES[index]:02X}:00.0",
+        "pci_bus_id": gpu_bus_id(index),
         "minor_number": index,
         "architecture": "Hopper",
         "compute_capability": "9.0",
@@ -181,6 +189,8 @@ def _constants(index: int) -> dict[str, Any]:
         "remap_pending": False,
         "remap_failed": False,
         "recovery_action": "none",
+        "fabric_state": "completed",
+        "fabric_health": "healthy",
         "persistence_mode": True,
         "compute_mode": "default",
         "mig_mode": False,
@@ -191,7 +201,7 @@ def _constants(index: int) -> dict[str, Any]:
     }
 
 
-def _nvlink(link: int, rx_bytes: int, tx_bytes: int) -> NvlinkReading:
+def _nvlink(link: int, rx_bytes: int, tx_bytes: int, stamp: float) -> NvlinkReading:
     return NvlinkReading(
         link=link,
         active=True,
@@ -199,6 +209,7 @@ def _nvlink(link: int, rx_bytes: int, tx_bytes: int) -> NvlinkReading:
         speed_bytes_per_second=26.562e9,
         remote="switch",
         remote_pci_bus_id=_SWITCHES[link % 4],
+        stamp_seconds=stamp,
         rx_bytes=rx_bytes,
         tx_bytes=tx_bytes,
         crc_errors=0,

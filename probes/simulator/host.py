@@ -59,6 +59,8 @@ def read_host(
                 busy_seconds=0.004 * up,
             ),
         ),
+        tcp_sent_segments=int(310.0 * up) + job_read_bytes // 3000,
+        tcp_retransmitted_segments=int(0.02 * up),
         networks=(
             NetworkReading(
                 name="eth0",

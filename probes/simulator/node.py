@@ -14,6 +14,7 @@ from .host import read_cgroup, read_host
 from .job import CONTAINER_ID, WORKERS, Job, Placement, cgroup_path, rank_pid
 from .probe import Probes
 from .rhythm import RANKS, Rhythm
+from .roads import gpu_paths, placements, read_ports, topology
 from .scenario import Scenario, Scene
 from .timeline import MICROSECONDS, UNIT, Integrals, Spell, Timeline, mean_rates
 
@@ -34,6 +35,10 @@ _DURATIONS = {
     "cgroups": 0.0004,
     "host": 0.0012,
     "inprocess": 0.0003,
+    "infiniband": 0.0011,
+    "topology": 0.0001,
+    "nvml topology": 0.0001,
+    "numa": 0.0002,
 }
 
 
@@ -116,6 +121,10 @@ class SimulatedNode:
                 ]
             ),
             sources=_sources(monotonic),
+            ports=read_ports(_up(moment), monotonic),
+            topology=topology(),
+            gpu_paths=gpu_paths(),
+            placements=placements(rank_pid, self._job.start_time, moment, monotonic),
         )
         return self._overlaid(sample, elapsed_seconds)
 

@@ -37,7 +37,6 @@ class PcieReplays(GpuRule):
         "window_seconds": Threshold(60.0, "seconds", "ours"),
     }
     hold_seconds = 15.0
-    explains = ("LNK501",)
     next_step = "Reseat the card or its riser, and look in the kernel log for AER messages."
 
     def subject_of(self, gpu: GpuFrame) -> Subject:

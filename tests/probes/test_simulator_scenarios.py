@@ -198,8 +198,8 @@ def test_clock_stuck() -> None:
     assert mean(story, 1, "utilization_ratio") > 0.9
 
 
-def test_pcie_degraded() -> None:
-    story = samples("pcie-degraded")
+def test_pcie_trained_down() -> None:
+    story = samples("pcie-trained-down")
     slow = story[-1].gpus[4]
     assert (slow.pcie_generation, slow.pcie_generation_max, slow.pcie_width) == (1, 5, 16)
     received = [sample.gpus[4].pcie_rx_bytes or 0 for sample in story]

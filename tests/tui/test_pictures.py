@@ -114,6 +114,15 @@ def test_processes(snap_compare: Compare) -> None:
     assert compared(snap_compare, app, 132, 43, ["4", "down", "down"])
 
 
+@pytest.mark.parametrize(
+    ("scenario", "columns", "lines"),
+    [("link-down", 200, 50), ("two-islands", 132, 43), ("congested-infiniband", 80, 24)],
+)
+def test_links(snap_compare: Compare, scenario: str, columns: int, lines: int) -> None:
+    app, _ = app_of(judgement(scenario))
+    assert compared(snap_compare, app, columns, lines, ["3", "down"])
+
+
 def test_help(snap_compare: Compare) -> None:
     app, _ = app_of()
     assert compared(snap_compare, app, 100, 40, ["question_mark"])

@@ -1,0 +1,100 @@
+"""What the roads add to the collector's CPU: eight GPUs of 18 NVLinks, ten InfiniBand ports, once a second.
+
+Run with ``pytest -m bench -s tests/bench/test_link_cost.py``; it prints the ratio, and the target.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fixtures.pci_tree import PciTree, dgx
+from fixtures.rdma_tree import RdmaTree
+
+from gputop.probes.cgroup import CgroupSource
+from gputop.probes.collector import Collector
+from gputop.probes.host import HostSource
+from gputop.probes.infiniband import InfinibandSource
+from gputop.probes.interest import Interest
+from gputop.probes.numa import NumaSource
+from gputop.probes.nvml import NvmlDriver
+from gputop.probes.proc import ProcessSource
+from gputop.probes.topology import TopologySource
+from gputop.probes.wire import encode
+
+from nvml.simulated import SimulatedNvml
+
+MOST = 0.25
+TICKS = 25
+WARM_UP = 4
+ROUNDS = 2
+
+pytestmark = pytest.mark.bench
+
+
+def test_what_the_roads_cost(tmp_path: Path) -> None:
+    rdma, pci = RdmaTree(tmp_path), PciTree(tmp_path)
+    _, cards = dgx(pci)
+    for number in range(10):
+        kind = "connectx7-ib" if number < 8 else "connectx7-roce"
+        rdma.add(f"mlx5_{number}", kind, pci=cards[number % len(cards)])
+    without, with_roads = [], []
+    with SimulatedNvml("h100x8") as node:
+        for _ in range(ROUNDS):
+            without.append(_measured(node.env(), None))
+            with_roads.append(_measured(node.env(), tmp_path))
+    base, all_of_it = min(without), min(with_roads)
+    added = all_of_it / base - 1.0
+    print(
+        f"\ncollector, CPU a sample: {1e3 * base:.2f} ms without the roads, "
+        f"{1e3 * all_of_it:.2f} ms with them: {100 * added:+.0f} % (target: below {100 * MOST:.0f} %)"
+    )
+    assert added < MOST
+
+
+def _measured(env: dict[str, str], root: Path | None) -> float:
+    """CPU seconds a sample, in a process of its own."""
+    folder = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from bench.test_link_cost import serve; serve()",
+            str(root) if root else "",
+        ],
+        env={**env, "PYTHONPATH": folder},
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=120,
+    )
+    return float(json.loads(done.stdout))
+
+
+def serve() -> None:
+    """The child's side."""
+    interest = Interest()
+    collector = Collector("node", interval_seconds=1.0)
+    collector.add(NvmlDriver(collector.add, interest))
+    collector.add(ProcessSource(interest))
+    collector.add(CgroupSource(interest))
+    collector.add(HostSource())
+    if root := sys.argv[1]:
+        collector.add(InfinibandSource(Path(root)))
+        collector.add(TopologySource(Path(root)))
+        collector.add(NumaSource(interest))
+    began = 0.0
+    for number, sample in enumerate(collector.samples()):
+        encode(sample)
+        if number == WARM_UP:
+            assert not sys.argv[1] or len(sample.ports) == 10
+            assert len(sample.gpus) == 8
+            began = time.process_time()
+        if number == WARM_UP + TICKS:
+            break
+    print(json.dumps((time.process_time() - began) / TICKS), flush=True)
+    os._exit(0)

@@ -1,0 +1,137 @@
+"""The links screen: every size, every kind of node, and what is said of missing values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gputop.probes.frame_links import LinkFrame
+from gputop.probes.frame_topology import TopologyFrame
+from gputop.rules.finding import Judgement
+from gputop.tui.lines import text_of, width_of
+from gputop.tui.missing import why_missing
+from gputop.tui.screens.link_screen import draw
+from gputop.tui.screens.picture_screen import picture
+from gputop.tui.view import Block, View, link_target
+
+from tui_watch import app_of, changed, judgement, view
+
+SCENARIOS = ("healthy", "link-down", "two-islands", "congested-infiniband", "gpu-lost")
+
+
+def text(shown: View, width: int = 132, height: int = 43) -> str:
+    return "\n".join(text_of(line) for line in drawn(shown, width, height).lines)
+
+
+def drawn(shown: View, width: int, height: int) -> Block:
+    block = picture(shown, width, height, draw)
+    assert len(block.lines) == len(block.targets) == height
+    assert {width_of(text_of(line)) for line in block.lines} == {width}
+    return block
+
+
+@given(
+    width=st.integers(min_value=20, max_value=250),
+    height=st.integers(min_value=5, max_value=70),
+    scenario=st.sampled_from(SCENARIOS),
+    filter=st.sampled_from(["", "mlx5", "GPU", "no such road"]),
+    links=st.integers(min_value=0, max_value=40),
+    topology=st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_it_has_exactly_its_size(
+    width: int, height: int, scenario: str, filter: str, links: int, topology: bool
+) -> None:
+    judged = judgement(scenario)
+    judged = changed(judged, links=judged.frame.links[:links])
+    if not topology:
+        judged = changed(judged, topology=None)
+    drawn(view(judged, filter=filter), width, height)
+
+
+def test_roads_with_findings_come_first() -> None:
+    lines = text(view(judgement("link-down"))).splitlines()
+    assert lines[3].split()[:3] == ["mlx5_3/1", "IB", "down"]
+    assert "RDMA port down" in lines[3]
+
+
+def test_every_road_is_within_reach() -> None:
+    shown = view(judgement("link-down"))
+    for link in shown.frame.links:
+        chosen = msgspec.structs.replace(shown, selected=link_target(link.id))
+        block = drawn(chosen, 80, 23)
+        assert link_target(link.id) in block.targets
+
+
+def test_islands_are_named_and_in_the_matrix() -> None:
+    shown = text(view(judgement("two-islands")))
+    assert "island A: GPU 0-3" in shown
+    assert "island B: GPU 4-7" in shown
+    (row,) = [line for line in shown.splitlines() if line.split()[:1] == ["GPU5"]]
+    assert row.split()[1:9] == ["SYS"] * 4 + ["NV4", "X", "NV4", "NV4"]
+    assert row.split()[9:13] == ["B", "1", "r5", "near"]
+
+
+def test_the_matrix_shows_cards_where_there_is_room() -> None:
+    wide = text(view(judgement()), 200, 50)
+    (row,) = [line for line in wide.splitlines() if line.split()[:1] == ["GPU2"]]
+    assert row.split()[9:19] == "NODE NODE PIX NODE SYS SYS SYS SYS NODE SYS".split()  # noqa: SIM905
+    assert "NIC2" in wide
+    assert "NIC2" not in text(view(judgement()), 100, 40)
+
+
+def test_a_small_terminal_keeps_the_roads() -> None:
+    shown = text(view(judgement("link-down")), 60, 15)
+    assert "mlx5_3/1" in shown
+    assert "Topology" not in shown
+
+
+def test_without_topology_it_says_so() -> None:
+    assert "not read yet" in text(view(changed(judgement(), topology=None)))
+    assert "not read yet" in text(view(changed(judgement(), topology=TopologyFrame())))
+
+
+def test_hints_of_what_sends_traffic_up() -> None:
+    topology = judgement().frame.topology
+    assert topology is not None
+    hinted = msgspec.structs.replace(topology, iommu=True, acs_redirects=("0000:15:01.0",))
+    shown = text(view(changed(judgement(), topology=hinted)))
+    assert "ACS sends peer traffic up at 1 bridge" in shown
+    assert "IOMMU on" in shown
+
+
+def test_a_road_of_which_nothing_is_known() -> None:
+    bare = LinkFrame(id="rxe0/1", kind="rdma", missing={"rx_bytes_per_second": "not counted"})
+    judged = changed(judgement(), links=(bare,))
+    (row,) = [line for line in text(view(judged)).splitlines() if "rxe0/1" in line]
+    assert "0.0" not in row
+    why = why_missing(judged.frame, link_target("rxe0/1"))
+    assert why.startswith("rxe0/1: ")
+    assert why.endswith("not counted")
+    assert why_missing(judged.frame, link_target("none")) == ""
+
+
+@pytest.mark.parametrize("odd", ["\x1b[31mred", "wide漢字"])
+def test_names_from_outside_cannot_break_the_picture(odd: str) -> None:
+    link = LinkFrame(id=odd, kind="ethernet", device=odd, state=odd)
+    shown: dict[str, Any] = {"links": (link,)}
+    drawn(view(changed(judgement(), **shown)), 80, 24)
+
+
+async def test_enter_goes_to_the_finding() -> None:
+    app, _ = app_of(judgement("link-down"))
+    async with app.run_test(size=(132, 43)) as pilot:
+        await pilot.pause()
+        await pilot.press("3", "down", "enter")
+        await pilot.pause()
+        assert app.screen.id == "findings"
+
+
+def test_findings_of_a_road_need_not_be_in_the_frame() -> None:
+    judged = judgement("link-down")
+    bare = Judgement(frame=judged.frame)
+    assert "RDMA port down" not in text(view(bare))

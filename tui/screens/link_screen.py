@@ -1,0 +1,72 @@
+"""Links: which road is full or broken?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ..glyphs import DOT
+from ..lines import blank, heading
+from ..view import Block, Target, View, finding_target, link_target
+from ..widgets.host_line import host_line
+from ..widgets.link_table import hidden_note, link_rows, links_of
+from ..widgets.top_line import top_line
+from ..widgets.topology_table import topology_lines, topology_note, wanted_lines
+from .picture_screen import PictureScreen
+
+_MATRIX_FROM = 20
+"""Lines of height from which there is room for the matrix."""
+_FEWEST_ROWS = 6
+
+
+class LinkScreen(PictureScreen):
+    """A row a road; below, the topology matrix."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,l,right", "open", "finding"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.id = "links"
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        return draw(view, width, height)
+
+    def targets(self, view: View) -> Sequence[Target]:
+        return [link_target(link.id) for link in links_of(view)]
+
+    def action_open(self) -> None:
+        """To the finding about the selected road."""
+        view = self.gputop.view(self.selected)
+        if view is None or self.selected is None:
+            return
+        for finding in view.judgement.active:
+            if finding.subject.kind == "link" and finding.subject.id == self.selected.id:
+                self.gputop.open(finding_target(finding))
+                return
+
+
+def draw(view: View, width: int, height: int) -> Block:
+    """Exactly ``height`` lines of exactly ``width`` cells."""
+    topology = view.frame.topology
+    matrix = 1 + wanted_lines(topology) if height >= _MATRIX_FROM else 0
+    around = 3  # the top line, the title, the host
+    rows = 1 + len(links_of(view))
+    # The matrix gives way to the roads where they would be too few to mean anything.
+    if height - around - matrix < _FEWEST_ROWS:
+        matrix = 0
+    rows = max(1, min(rows, height - around - matrix))
+    note = hidden_note(view, rows)
+    if view.filter:
+        note = f" {DOT} ".join(part for part in (note, f"matching {view.filter!r}") if part)
+    block = Block.of([top_line(view, width), heading("Links", width, note)])
+    block = block + link_rows(view, width, rows)
+    if matrix:
+        left = height - 1 - len(block.lines) - 1
+        title = heading("Topology", width, topology_note(topology))
+        block = block + Block.of([title, *topology_lines(view, width, left)])
+    block = block + Block.of([blank(width)] * (height - 1 - len(block.lines)))
+    return block + Block.of([host_line(view, width)])

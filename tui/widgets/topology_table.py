@@ -1,0 +1,158 @@
+"""The matrix of who is how far from whom, with islands, memory nodes, nearest cards and ranks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...probes.frame_topology import SELF, GpuPlace, PlacementFrame, TopologyFrame
+from .. import format
+from ..glyphs import DASH, DOT
+from ..lines import Line, LineBuilder, left, plain, right
+from ..view import View
+
+_CELL = 5
+_LAST_DIGITS = re.compile(r"[0-9]{1,2}$")
+_MARGIN = 1
+_ISLAND_ROLES = ("compute", "comm", "h2d", "checkpoint")
+_LEVEL_ROLES = {SELF: "dim", "PIX": "good", "PXB": "text", "PHB": "text", "SYS": "warm"}
+_LEGEND = "NVn NVLinks  PIX one switch  PXB switches  PHB host bridge  NODE one socket  SYS between sockets"
+
+
+def topology_note(topology: TopologyFrame | None) -> str:
+    """Islands, and what sends traffic between cards up to the CPU."""
+    if topology is None:
+        return ""
+    parts: list[str] = []
+    if len(topology.islands) > 1:
+        parts += [f"island {each.name}: GPU {_ranges(each.gpus)}" for each in topology.islands]
+    elif topology.islands:
+        island = topology.islands[0]
+        over = "NVSwitch" if island.through == "switch" else "NVLink"
+        parts.append(f"one {over} island of {len(island.gpus)}")
+    if topology.acs_redirects:
+        count = format.counted(len(topology.acs_redirects), "bridge")
+        parts.append(f"ACS sends peer traffic up at {count}")
+    if topology.iommu:
+        parts.append("IOMMU on")
+    return f" {DOT} ".join(parts)
+
+
+def topology_lines(view: View, width: int, rows: int) -> list[Line]:
+    """The matrix in at most ``rows`` lines: a row a GPU, a legend where there is room."""
+    topology = view.frame.topology
+    if topology is None or not topology.gpus:
+        return [LineBuilder(width).gap(2).add("not read yet", "dim").line()][:rows]
+    columns = _columns(topology, width)
+    lines = [_header(topology, columns, width)]
+    placed = {place.gpu_index: place for place in view.frame.placements}
+    for row, gpu in enumerate(topology.gpus):
+        lines.append(_row(topology, row, gpu, placed.get(gpu.index), columns, width))
+    if len(lines) < rows:
+        lines.append(LineBuilder(width).gap(_MARGIN).add(_LEGEND, "dim").line())
+    return lines[:rows]
+
+
+def wanted_lines(topology: TopologyFrame | None) -> int:
+    """How many lines it takes, the legend not counted."""
+    return 1 + len(topology.gpus) if topology and topology.gpus else 1
+
+
+def _columns(topology: TopologyFrame, width: int) -> Sequence[int]:
+    """Those that fit beside the facts: all GPUs, then the cards, where all of them do."""
+    gpus, whole = len(topology.gpus), len(topology.columns)
+    facts = 44
+    room = (width - 2 * _MARGIN - _CELL - facts) // _CELL
+    if whole <= room:
+        return range(whole)
+    return range(min(gpus, max(0, (width - 2 * _MARGIN - _CELL - 20) // _CELL)))
+
+
+def _header(topology: TopologyFrame, columns: Sequence[int], width: int) -> Line:
+    line = LineBuilder(width).gap(_MARGIN).add(left("", _CELL), "dim")
+    for column in columns:
+        line.add(right(_short(topology, column), _CELL), "dim")
+    for title, size, ragged in _facts_titles():
+        line.gap(2).add(left(title, size) if ragged else right(title, size), "dim")
+    return line.line()
+
+
+def _facts_titles() -> tuple[tuple[str, int, bool], ...]:
+    return (
+        ("isle", 4, True),
+        ("node", 4, False),
+        ("rank", 4, True),
+        ("runs", 4, True),
+        ("mem near", 8, False),
+        ("nearest card", 24, True),
+    )
+
+
+def _row(
+    topology: TopologyFrame,
+    row: int,
+    gpu: GpuPlace,
+    placed: PlacementFrame | None,
+    columns: Sequence[int],
+    width: int,
+) -> Line:
+    line = LineBuilder(width).gap(_MARGIN).add(left(f"GPU{gpu.index}", _CELL), "strong")
+    for column in columns:
+        level = topology.levels[row][column]
+        line.add(right(level, _CELL), _role(topology, gpu, level))
+    line.gap(2).add(left(gpu.island or DASH, 4), _island_role(topology, gpu.island))
+    line.gap(2).add(right(DASH if gpu.numa_node is None else str(gpu.numa_node), 4))
+    for text, size, role in _placed(placed):
+        line.gap(2).add(right(text, size) if size == 8 else left(text, size), role)
+    nearest = ", ".join(map(plain, gpu.nearest_nics)) or DASH
+    level = f" {gpu.nearest_level}" if gpu.nearest_level else ""
+    line.gap(2).add(f"{nearest}{level}", "text")
+    if gpu.cpus:
+        line.add(f"  CPUs {plain(gpu.cpus)}", "dim")
+    return line.line()
+
+
+def _placed(placed: PlacementFrame | None) -> tuple[tuple[str, int, str], ...]:
+    if placed is None:
+        return ((DASH, 4, "dim"), (DASH, 4, "dim"), (DASH, 8, "dim"))
+    rank = DASH if placed.rank is None else f"r{placed.rank}"
+    near = placed.runs_near
+    runs = DASH if near is None else "near" if near else "far"
+    bound = placed.may_run_near is False
+    local = placed.local_memory_ratio
+    memory = DASH if local is None else f"{format.percent(local).strip()} %"
+    return (
+        (rank, 4, "text"),
+        (runs, 4, "hot" if bound else "warm" if near is False else "good" if near else "dim"),
+        (memory, 8, "warm" if local is not None and local < 0.5 else "text"),
+    )
+
+
+def _role(topology: TopologyFrame, gpu: GpuPlace, level: str) -> str:
+    if level.startswith("NV") and gpu.island:
+        return _island_role(topology, gpu.island)
+    # Between islands the way over the CPU is what hurts; to a card of the other socket it is usual.
+    role = _LEVEL_ROLES.get(level, "dim")
+    return "dim" if role == "warm" and len(topology.islands) < 2 else role
+
+
+def _island_role(topology: TopologyFrame, name: str | None) -> str:
+    names = [island.name for island in topology.islands]
+    return _ISLAND_ROLES[names.index(name) % len(_ISLAND_ROLES)] if name in names else "dim"
+
+
+def _short(topology: TopologyFrame, column: int) -> str:
+    """``GPU3`` stays; ``mlx5_3`` is ``NIC3``, and a card without a number goes by its place."""
+    name = topology.columns[column]
+    gpus = len(topology.gpus)
+    if column < gpus:
+        return name
+    digits = _LAST_DIGITS.search(name)
+    return f"NIC{digits[0] if digits else column - gpus}"[:_CELL]
+
+
+def _ranges(indices: Sequence[int]) -> str:
+    first, last = indices[0], indices[-1]
+    if len(indices) > 2 and last - first + 1 == len(indices):
+        return f"{first}-{last}"
+    return ", ".join(map(str, indices))
