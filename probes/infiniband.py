@@ -19,6 +19,8 @@ from .source import SourceAbsent, SourceDenied
 CLASS_FOLDER = "sys/class/infiniband"
 _RESCAN_SECONDS = 30.0
 """Within a device ports do not come and go, but a driver may be slow to show them all."""
+_GOLDEN_RATIO = 0.6180339887
+"""Multiples of it spread any number of ports evenly."""
 _ABSENT = "no RDMA device: nothing in /sys/class/infiniband"
 
 
@@ -82,7 +84,8 @@ class InfinibandSource:
         for gone in self._ports.keys() - found:
             self._drop(gone)
         for key in sorted(found - self._ports.keys()):
-            self._ports[key] = Port(self._folder, *key, self._descriptors, self._clock)
+            share = len(self._ports) * _GOLDEN_RATIO % 1
+            self._ports[key] = Port(self._folder, *key, self._descriptors, self._clock, share)
         self._ports = dict(sorted(self._ports.items()))
 
     def _drop(self, key: tuple[str, int]) -> None:

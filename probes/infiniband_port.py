@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from .infiniband_counters import HARDWARE_COUNTERS, PORT_COUNTERS
 from .infiniband_text import parse_count, parse_layer, parse_rate, parse_state, parse_word
 from .proc_files import Descriptors, KeptFiles, read_file
@@ -14,7 +16,8 @@ from .sample_links import PortReading
 
 _WORD_BYTES = 4
 _SLOW_SECONDS = 5.0
-"""Each file of ``counters`` is a question to the card's firmware; those of errors can wait a little."""
+"""Each file of ``counters`` is a question to the card's firmware, and each of ``hw_counters`` may be:
+what counts trouble can wait a little, except when the state changes."""
 _FACTS_SECONDS = 60.0
 _FILE_BYTES = 64
 _WIDE = "unicast_xmit_packets"
@@ -68,6 +71,8 @@ class Port:
         port: number of the port.
         descriptors: shared with the other ports.
         clock: monotonic seconds.
+        share: 0 to 1, places its slow files within their period, so that those of all ports do not
+            meet in one reading.
     """
 
     def __init__(
@@ -77,12 +82,14 @@ class Port:
         port: int,
         descriptors: Descriptors,
         clock: Callable[[], float],
+        share: float = 0.0,
     ) -> None:
         self._device_folder = folder / device
         self._folder = self._device_folder / "ports" / str(port)
         self._files = KeptFiles(self._folder, descriptors)
         self._clock = clock
-        self._names: dict[str, Any] = {"device": device, "port": port}
+        self._device, self._port = device, port
+        self._share = share
         self._port_counters = _present(self._folder / "counters", PORT_COUNTERS)
         self._hardware_counters = _present(self._folder / "hw_counters", HARDWARE_COUNTERS)
         self._traffic = tuple((field, *_chosen(self._folder, files)) for field, files in _TRAFFIC)
@@ -90,9 +97,7 @@ class Port:
         self._narrow = in_words and not (self._folder / "counters" / _WIDE).exists()
         self._facts: dict[str, Any] = {}
         self._facts_at = self._slow_at = 0.0
-        self._training: dict[str, Any] = {}
-        self._errors: dict[str, int] = {}
-        self._slow_missing: dict[str, str] = {}
+        self._slow: PortReading | None = None
 
     def read(self) -> PortReading:
         """The port now.
@@ -106,20 +111,18 @@ class Port:
             self._facts = self._read_facts()
         missing: dict[str, str] = {}
         values = self._read_traffic(missing)
-        values["state"] = parse_state(self._state())
-        if values["state"] is None:
+        state = parse_state(self._state())
+        if state is None:
             missing["state"] = "the driver does not name it"
-        if now >= self._slow_at or values["state"] != self._training.get("state"):
-            self._slow_at = now + _SLOW_SECONDS
-            self._read_slow(values["state"])
-        counters = {**self._errors, **self._count("hw_counters", self._hardware_counters, missing)}
-        return PortReading(
+        if self._slow is None or now >= self._slow_at or state != self._slow.state:
+            share, self._share = self._share, 0.0
+            self._slow_at = now + _SLOW_SECONDS * (1.0 - share)
+            self._slow = self._read_slow(now, state)
+        return msgspec.structs.replace(
+            self._slow,
             monotonic_seconds=now,
-            missing={**self._slow_missing, **missing},
-            counters=counters,
-            **self._names,
-            **self._facts,
-            **{**self._training, **values},
+            missing={**self._slow.missing, **missing} if missing else self._slow.missing,
+            **values,
         )
 
     def close(self) -> None:
@@ -179,24 +182,29 @@ class Port:
                 counts[name] = value
         return counts
 
-    def _read_slow(self, state: str | None) -> None:
+    def _read_slow(self, now: float, state: str | None) -> PortReading:
+        """The port without its traffic."""
         missing: dict[str, str] = {}
-        self._errors = self._count("counters", self._port_counters, missing)
-        layer = self._facts.get("link_layer")
-        training: dict[str, Any] = {
-            "state": state,
-            "physical_state": parse_state(self._text("phys_state")),
+        counters = {
+            **self._count("counters", self._port_counters, missing),
+            **self._count("hw_counters", self._hardware_counters, missing),
         }
-        rate = parse_rate(self._text("rate"), layer)
+        rate = parse_rate(self._text("rate"), self._facts["link_layer"])
         if rate is None:
             missing["rate_bytes_per_second"] = "the driver does not tell the rate of this port"
-        else:
-            training |= {
-                "rate_bytes_per_second": rate.bytes_per_second,
-                "lanes": rate.lanes,
-                "speed": rate.speed,
-            }
-        self._training, self._slow_missing = training, missing
+        return PortReading(
+            monotonic_seconds=now,
+            device=self._device,
+            port=self._port,
+            state=state,
+            physical_state=parse_state(self._text("phys_state")),
+            rate_bytes_per_second=rate.bytes_per_second if rate else None,
+            lanes=rate.lanes if rate else None,
+            speed=rate.speed if rate else None,
+            counters=counters,
+            missing=missing,
+            **self._facts,
+        )
 
     def _read_facts(self) -> dict[str, Any]:
         device = self._device_folder / "device"

@@ -315,11 +315,11 @@ def test_errors_are_read_now_and_then_and_at_once_when_the_state_changes(
     tree.set("mlx5_0", "hw_counters/out_of_sequence", 1)
     clock.now += 1
     assert only(source).counters["link_downed"] == 0
-    assert only(source).counters["out_of_sequence"] == 1
     tree.set("mlx5_0", "state", "1: DOWN")
     tree.set("mlx5_0", "phys_state", "2: Polling")
     port = only(source)
     assert (port.state, port.physical_state, port.counters["link_downed"]) == ("down", "polling", 1)
+    assert port.counters["out_of_sequence"] == 1
     tree.set("mlx5_0", "counters/symbol_error", 6)
     clock.now += 5
     assert only(source).counters["symbol_error"] == 6
