@@ -241,7 +241,7 @@ def test_of_those_noticed_together_the_killed_one_came_first() -> None:
     def script(second: float) -> Changes:
         if second < FROM:
             return Changes()
-        ends = ({"code": 1}, {"signal": 9}, {"signal": 15})
+        ends: tuple[dict[str, Any], ...] = ({"code": 1}, {"signal": 9}, {"signal": 15})
         exits = [
             ExitReading(
                 pid=rank_pid(rank),
