@@ -15,6 +15,8 @@ from torch_jobs import TORCH_PYTHON, command, job_folder, needs_torch, output_of
 pytestmark = [needs_torch, pytest.mark.slow]
 
 RUN = [sys.executable, "-P", "-m", "gputop", "run", "--"]
+INSTRUMENTS = {"loader", "forward", "backward", "optimizer"}
+"""Without these a probe in a job tells nothing."""
 TORCHRUN = ["torchrun", "--standalone", "--nproc-per-node", "2"]
 
 
@@ -40,6 +42,7 @@ def test_torchrun_loads_it_into_both_ranks(job: tuple[Path, dict[str, str]]) -> 
     told = reports(words, job)
     assert sorted(each["rank"] for each in told) == ["0", "1"]
     assert all(each["probe"] and each["argv"] == ["--lr", "1"] for each in told)
+    assert all(INSTRUMENTS <= set(each["on"]) for each in told)
 
 
 def test_the_launcher_gets_no_page(job: tuple[Path, dict[str, str]]) -> None:
@@ -76,7 +79,7 @@ def test_deepspeed(job: tuple[Path, dict[str, str]]) -> None:
 )
 def test_one_process(words: list[str], job: tuple[Path, dict[str, str]]) -> None:
     (told,) = reports(words, job)
-    assert told["probe"]
+    assert set(told["on"]) >= INSTRUMENTS
     assert not told["shim_on_path"]
 
 

@@ -28,6 +28,7 @@ def report(dist=None):
         "pid": os.getpid(),
         "probe": probe is not None,
         "page": probe and probe.page.path,
+        "on": sorted(n for n, i in probe.instruments.items() if i.state == "on") if probe else [],
         "argv": sys.argv[1:],
         "shim_on_path": any("shim" in each for each in sys.path),
     }), flush=True)

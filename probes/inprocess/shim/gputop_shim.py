@@ -101,6 +101,8 @@ def _call_after_import(spec: ModuleSpec, then: Callable[[], None]) -> None:
     def exec_module(module: ModuleType) -> None:
         del loader.exec_module  # type: ignore[union-attr]
         run(module)
+        # Whole, though Python says so only when this returns: who asks now must be told the same.
+        spec._initializing = False  # type: ignore[attr-defined]
         then()
 
     try:
