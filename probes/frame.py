@@ -290,6 +290,16 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     # Looked up many times a frame; not fields, so neither sent nor printed.
 
     @cached_property
+    def running(self) -> tuple[JobFrame, ...]:
+        """The jobs with a rank that lives, and of their ranks those. All that can be judged: the dead
+        are evidence, told by their page for a day."""
+        return tuple(
+            job if len(living) == len(job.ranks) else msgspec.structs.replace(job, ranks=living)
+            for job in self.jobs
+            if (living := job.living) or not job.ranks
+        )
+
+    @cached_property
     def _gpus(self) -> dict[int, GpuFrame]:
         return {gpu.index: gpu for gpu in self.gpus}
 

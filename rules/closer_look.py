@@ -29,7 +29,7 @@ def worth_a_look(judgement: Judgement) -> tuple[int, ...]:
     }
     return tuple(
         rank.pid
-        for job in judgement.frame.jobs
+        for job in judgement.frame.running
         if job.id in jobs
         for rank in job.ranks
         if _unclear(rank, looked)

@@ -190,7 +190,7 @@ class Engine:
             return verdict
         place = self._places.get(subject.gpu)
         if place is None:
-            jobs = [job.id for job in frame.jobs if len(job.ranks) > 1]
+            jobs = [job.id for job in frame.running if len(job.ranks) > 1]
             if len(jobs) != 1:
                 return verdict
             place = (None, jobs[0])

@@ -213,10 +213,8 @@ def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
                 yield (subject, THROTTLED), _throttle_bits(gpu.throttle_reasons)
     if frame.host is not None:
         yield from zip(_columns("host", HOST_SIGNALS), _of_host(frame.host), strict=True)
-    for job in frame.jobs:
+    for job in frame.running:
         for rank in job.ranks:
-            if rank.ended_age_seconds is not None:
-                continue
             subject = f"rank {rank.pid}"
             yield (subject, "step_seconds"), rank.step_seconds
             for phase, share in rank.phases.items():

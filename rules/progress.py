@@ -40,8 +40,8 @@ def overdue_seconds(job: JobFrame) -> float | None:
 def stuck_ranks(frame: Frame, typical: Typical) -> list[RankFrame]:
     """Ranks whose step is overdue, without those that only wait in a collective for one of them."""
     found: list[RankFrame] = []
-    for job in frame.jobs:
-        found += _stuck_in(job.living, typical)
+    for job in frame.running:
+        found += _stuck_in(job.ranks, typical)
     return found
 
 

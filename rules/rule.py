@@ -82,9 +82,9 @@ class Rule(ABC):
         """That it cannot run on this subject, and why; ``None`` where it can."""
         for field in self.needs:
             if getattr(subject, field) is None:
-                return _missing(who, subject, field)
+                return unread_field(who, subject, field)
         if self.needs_any and all(getattr(subject, field) is None for field in self.needs_any):
-            return _missing(who, subject, self.needs_any[0])
+            return unread_field(who, subject, self.needs_any[0])
         return None
 
 
@@ -167,7 +167,7 @@ class JobRule(Rule):
     """A rule about whole jobs on this node."""
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        for job in scene.frame.jobs:
+        for job in scene.frame.running:
             yield self.judge_job(job, Subject(kind="job", id=job.id, job=job.id), scene)
 
     @abstractmethod
@@ -212,7 +212,7 @@ def job_of(gpu: GpuFrame, frame: Frame) -> JobFrame | None:
     """The job on this GPU."""
     if gpu.job_id is None:
         return None
-    return next((job for job in frame.jobs if job.id == gpu.job_id), None)
+    return next((job for job in frame.running if job.id == gpu.job_id), None)
 
 
 def rank_on(gpu: GpuFrame, frame: Frame) -> RankFrame | None:
@@ -271,7 +271,8 @@ def reading_too_old(subject: Subject, age_seconds: float, frame: Frame) -> Verdi
     return None
 
 
-def _missing(who: Subject, subject: Any, field: str) -> Verdict:
+def unread_field(who: Subject, subject: Any, field: str) -> Verdict:
+    """That nothing can be told for want of a field, with the reason that its reading gives."""
     return _unread(who, subject.missing.get(field, "not read yet"), field)
 
 

@@ -77,7 +77,7 @@ class BlameRule(Rule):
     job_wide = True
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        for job in scene.frame.jobs:
+        for job in scene.frame.running:
             still = standstill(job, scene.frame)
             for look in still.others:
                 yield self._judge_rank(job, look, still, scene)

@@ -38,7 +38,7 @@ class CollectiveMismatch(Rule):
     )
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        for job in scene.frame.jobs:
+        for job in scene.frame.running:
             found = deadlock(job, scene)
             if found is None or not found.differ or found.seconds < SHORTEST_SECONDS:
                 continue

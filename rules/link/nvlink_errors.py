@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ...probes.frame import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..rule import GpuRule, Scene, Threshold
+from ..rule import GpuRule, Scene, Threshold, unread_field
 from .subjects import nvlink_subject
 
 
@@ -26,7 +26,7 @@ class NvlinkErrors(GpuRule):
     id = "LNK504"
     name = "NVLink errors"
     severity = "warning"
-    needs = ("nvlinks", "nvlink_errors_since_start")
+    needs = ("nvlinks",)
     thresholds = {
         "crc_errors_per_second": Threshold(100.0, "per_second", "DCGM"),
         "replays_and_recoveries": Threshold(1.0, "errors", "DCGM; GCM allows none"),
@@ -42,6 +42,10 @@ class NvlinkErrors(GpuRule):
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
         subject = self.subject_of(gpu)
         links = gpu.nvlinks or ()
+        if not links:
+            return Verdict(subject=subject, holds=False)
+        if gpu.nvlink_errors_since_start is None:
+            return unread_field(subject, gpu, "nvlink_errors_since_start")
         fastest = max((link.crc_errors_per_second or 0.0 for link in links), default=0.0)
         series = scene.history.gpu(gpu.index, "nvlink_errors_since_start")
         fresh = (series.grown(self.limit["window_seconds"]) or 0.0) > 0

@@ -34,7 +34,7 @@ class PortRule(Rule):
 
 def port_subject(port: PortFrame, frame: Frame) -> Subject:
     """The subject that stands for a port. What is wrong with it, the node's one job suffers."""
-    jobs = [job.id for job in frame.jobs if len(job.ranks) > 1]
+    jobs = [job.id for job in frame.running if len(job.ranks) > 1]
     return Subject(
         kind="link",
         id=f"{port.device}/{port.port}",

@@ -100,3 +100,13 @@ def test_the_simulated_one_is_waited_for() -> None:
     assert dead.phase == "backward" and dead.ended_age_seconds is not None
     assert 50 < dead.ended_age_seconds < 60
     assert all(rank.waits_for == (5,) for rank in frame.jobs[0].living)
+
+
+def test_only_the_living_are_there_to_be_judged() -> None:
+    mixed = fold(
+        sample(51.0, [probe(51.0, 100), left(10.0)], processes=survivor(51.0)),
+    )
+    assert [[rank.rank for rank in job.ranks] for job in mixed.running] == [[0]]
+    assert fold(sample(51.0, [left(10.0)], processes=[])).running == ()
+    whole = fold(sample(10.0, (probe(10.0, 100), probe(10.0, 101))))
+    assert whole.running == whole.jobs

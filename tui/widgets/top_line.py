@@ -61,10 +61,9 @@ def _parts(frame: Frame, *, wide: bool) -> list[_Part]:
         (3, [(models(frame.gpus, wide=wide), "text")]),
         (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
-    if frame.jobs:
-        parts += _job_parts(
-            max(frame.jobs, key=lambda job: (len(job.living), len(job.ranks))), len(frame.jobs) - 1
-        )
+    jobs = frame.running or frame.jobs[-1:]
+    if jobs:
+        parts += _job_parts(max(jobs, key=lambda job: len(job.ranks)), len(jobs) - 1)
     return parts
 
 
