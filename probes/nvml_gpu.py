@@ -37,6 +37,9 @@ _HEADLINE = (
     "power_watts",
     "temperature_celsius",
     "sm_clock_hertz",
+    "pcie_generation",
+    "pcie_replays",
+    "nvlinks",
     "processes",
 )
 """The fields that carry the reason while nothing of a GPU can be read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from gputop.probes.sample import NvlinkReading
@@ -139,6 +140,17 @@ def test_an_nvlink_down_explains_a_gpu_with_little_to_do() -> None:
 
 
 # --- NVLink errors ---
+
+
+def test_links_that_tell_of_no_errors_make_the_rule_blind() -> None:
+    def script(second: float) -> Changes:
+        links = tuple(
+            msgspec.structs.replace(link, crc_errors=None, replay_errors=None, recovery_errors=None)
+            for link in nvlinks(second)
+        )
+        return Changes(every_gpu={"nvlinks": links})
+
+    assert [blind.id for blind in play(script, 5).last.blind] == ["LNK504"]
 
 
 def test_nvlink_replays() -> None:
