@@ -9,7 +9,7 @@ from ...probes.frame import ProcessFrame
 from ..glyphs import DOT
 from ..lines import Line, blank, heading
 from ..view import Block, View
-from ..widgets.all_clear import blind_text, suspected_text
+from ..widgets.all_clear import blind_text, in_brief, suspected_text
 from ..widgets.finding_lines import Cause, causes, finding_block, wanted_rows
 from ..widgets.gpu_table import gpu_block, gpus_hidden
 from ..widgets.host_line import host_line
@@ -20,6 +20,8 @@ from ..widgets.top_line import top_line
 HEADINGS_FROM = 30
 """Lines of height from which panels have titles."""
 _MIN_GPUS = 3
+_TITLE_CELLS = 16
+"""What a panel's title takes beside its note, at the most."""
 _LEAST_FINDINGS = 2
 
 
@@ -113,7 +115,7 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     if ledger:
         name = f"Where the last {max(1.0, covered_seconds(view)):.0f} s went"
         picture.add(heading(name, width), ledger_block(view, scene.accounts, width, ledger))
-    picture.add(heading("Findings", width, _finding_note(view, scene.causes)), block)
+    picture.add(heading("Findings", width, _finding_note(view, scene.causes, width)), block)
     if scene.processes and picture.room >= 2 + title:
         rows = min(1 + len(scene.processes), picture.room - title)
         listed = [ProcessRow(process) for process in scene.processes]
@@ -153,10 +155,12 @@ def processes_of(view: View) -> list[ProcessFrame]:
     return first + [process for process in found if process.pid not in chosen]
 
 
-def _finding_note(view: View, found: Sequence[Cause]) -> str:
+def _finding_note(view: View, found: Sequence[Cause], width: int) -> str:
     """What is not certain, unless the panel itself says so for want of findings."""
-    notes = (suspected_text(view), blind_text(view.judgement)) if found else ()
-    return f" {DOT} ".join(filter(None, notes))
+    if not found:
+        return ""
+    notes = f" {DOT} ".join(filter(None, (suspected_text(view), blind_text(view.judgement))))
+    return notes if len(notes) + _TITLE_CELLS <= width else in_brief(view)
 
 
 def _process_note(view: View, scene: Scene, rows: int) -> str:

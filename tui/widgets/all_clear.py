@@ -46,6 +46,16 @@ def suspected_text(view: View) -> str:
     return f"{count} suspected (press 6)"
 
 
+def in_brief(view: View) -> str:
+    """Only how many findings are not certain, and how many rules cannot look."""
+    suspected, blind = len(view.judgement.pending), len(view.judgement.blind)
+    parts = (
+        f"{suspected} suspected" if suspected else "",
+        f"{blind} rules cannot look" if blind else "",
+    )
+    return f" {DOT} ".join(filter(None, parts))
+
+
 def _one_reason(blind: tuple[Blind, ...]) -> bool:
     return len({rule.reason for rule in blind}) == 1
 
