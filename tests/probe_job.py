@@ -19,6 +19,8 @@ import os, signal, sys, threading, time
 sys.path.insert(0, {folder!r})
 import inprocess.api as gputop
 attached = gputop.attach()
+def settled(probe): return getattr(probe.instruments.get("control"), "state", "not there") != "not there"
+while attached and not settled(gputop.active()): time.sleep(0.002)  # its own thread does the rest
 def say(*words): print(*words, flush=True)
 """
 

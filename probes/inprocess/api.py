@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:
-    from typing import Self
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # spelled so because importing typing costs more than all of this
+    from collections.abc import Callable
+    from typing import Any, Self
 
     from .probe import Probe
 
@@ -17,11 +17,17 @@ _probe: Probe | None = None
 _at_fork_registered = False
 
 
-class Attached(NamedTuple):
+class Attached:
     """Whether the probe runs in this process, and if not, why."""
 
-    running: bool
-    reason: str = ""
+    __slots__ = ("reason", "running")
+
+    def __init__(self, running: bool, reason: str = "") -> None:
+        self.running = running
+        self.reason = reason
+
+    def __repr__(self) -> str:
+        return f"Attached({self.running}, {self.reason!r})"
 
     def __bool__(self) -> bool:
         return self.running

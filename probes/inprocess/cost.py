@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
 
 from . import layout
 from .instrument import ON
 from .track import make_track
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .probe import Probe
 

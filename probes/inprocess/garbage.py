@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
 
 from .instrument import Instrument
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .probe import Probe
     from .track import Track

@@ -31,8 +31,10 @@ from __future__ import annotations
 
 import struct
 import zlib
-from math import isnan
-from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MAGIC = b"GPUTOPpg"
 VERSION = 1
@@ -92,6 +94,7 @@ HEADER = struct.Struct("<8sIIQQQQ")
 RECORD_HEAD = struct.Struct("<QII")
 """Generation, length of the payload, CRC32 over the rest of this head and the payload."""
 _CHECKED_HEAD = struct.Struct("<QI")
+_CHECK = struct.Struct("<I")
 
 PROGRESS_AT = 128
 PROGRESS_SIZE = 192
@@ -122,8 +125,11 @@ STEP = struct.Struct("<QQQdddIIqI4x")
 run-ahead in nanoseconds (`UNKNOWN`: not known), how many phases follow."""
 STEP_PHASE = struct.Struct("<QQq")
 """Code, host nanoseconds, GPU nanoseconds (`UNKNOWN`: not known)."""
+_STEPS = [struct.Struct(STEP.format + "QQq" * count) for count in range(MAX_STEP_PHASES + 1)]
+"""A step with so many phases, packed at once."""
 FLAG_SKIPPED = 1
 UNKNOWN = -1
+_NAN = float("nan")
 
 RINGS_AT = STEPS_AT + STEPS * STEP_SIZE
 PAGE_SIZE = RINGS_AT + THREADS * RING_WORDS * 8
@@ -131,35 +137,107 @@ HOT_SIZE = FACTS_AT
 """So much from the start is all that a look at the current state needs."""
 
 
-class Step(NamedTuple):
-    """One finished step. Moments and durations in nanoseconds."""
+class _Record:
+    """Named values that compare by what they are. A NamedTuple would cost the job an import of typing."""
 
-    number: int
-    ended: int
-    duration: int
-    samples: float | None
-    tokens: float | None
-    loss: float | None
-    micro_steps: int
-    skipped: bool
-    run_ahead: int | None
-    phases: tuple[tuple[int, int, int | None], ...]
-    """Code, host time, GPU time."""
+    __slots__: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values() == other._values()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}{self._values()}"
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple([getattr(self, name) for name in self.__slots__])
 
 
-class Progress(NamedTuple):
-    """The counters of the main loop. Moments and durations in nanoseconds."""
+class Step(_Record):
+    """One finished step. Moments and durations in nanoseconds.
 
-    steps: int = 0
-    ended: int = 0
-    duration: int = 0
-    number: int = 0
-    samples: float = 0.0
-    tokens: float = 0.0
-    micro_steps: int = 0
-    skipped_steps: int = 0
-    evaluations: int = 0
-    ring_head: int = 0
+    Attributes:
+        phases: code, host time, GPU time.
+    """
+
+    __slots__ = (
+        "duration",
+        "ended",
+        "loss",
+        "micro_steps",
+        "number",
+        "phases",
+        "run_ahead",
+        "samples",
+        "skipped",
+        "tokens",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        ended: int,
+        duration: int,
+        samples: float | None,
+        tokens: float | None,
+        loss: float | None,
+        micro_steps: int,
+        skipped: bool,
+        run_ahead: int | None,
+        phases: Sequence[tuple[int, int, int | None]],
+    ) -> None:
+        self.number = number
+        self.ended = ended
+        self.duration = duration
+        self.samples = samples
+        self.tokens = tokens
+        self.loss = loss
+        self.micro_steps = micro_steps
+        self.skipped = skipped
+        self.run_ahead = run_ahead
+        self.phases = phases
+
+
+class Progress(_Record):
+    """The counters of the main loop, which go on. Moments and durations in nanoseconds."""
+
+    __slots__ = (
+        "duration",
+        "ended",
+        "evaluations",
+        "micro_steps",
+        "number",
+        "ring_head",
+        "samples",
+        "skipped_steps",
+        "steps",
+        "tokens",
+    )
+
+    def __init__(
+        self,
+        steps: int = 0,
+        ended: int = 0,
+        duration: int = 0,
+        number: int = 0,
+        samples: float = 0.0,
+        tokens: float = 0.0,
+        micro_steps: int = 0,
+        skipped_steps: int = 0,
+        evaluations: int = 0,
+        ring_head: int = 0,
+    ) -> None:
+        self.steps = steps
+        self.ended = ended
+        self.duration = duration
+        self.number = number
+        self.samples = samples
+        self.tokens = tokens
+        self.micro_steps = micro_steps
+        self.skipped_steps = skipped_steps
+        self.evaluations = evaluations
+        self.ring_head = ring_head
 
 
 def word(moment: int, code: int) -> int:
@@ -174,9 +252,8 @@ def unword(value: int, now: int) -> tuple[int, int]:
 
 def record(generation: int, payload: bytes) -> bytes:
     """The bytes of a record, to be stored in one slice assignment."""
-    length = len(payload)
-    check = zlib.crc32(payload, zlib.crc32(_CHECKED_HEAD.pack(generation, length)))
-    return RECORD_HEAD.pack(generation, length, check) + payload
+    checked = _CHECKED_HEAD.pack(generation, len(payload))
+    return checked + _CHECK.pack(zlib.crc32(checked + payload)) + payload
 
 
 def unrecord(place: bytes) -> tuple[int, bytes] | None:
@@ -200,20 +277,37 @@ def newest(first: bytes, second: bytes) -> tuple[int, bytes] | None:
 def pack_step(step: Step) -> bytes:
     """Payload of a step's record. Of more than `MAX_STEP_PHASES` phases the last are left out."""
     phases = step.phases[:MAX_STEP_PHASES]
-    head = STEP.pack(
+    words = [
+        word for code, host, gpu in phases for word in (code, host, UNKNOWN if gpu is None else gpu)
+    ]
+    return _STEPS[len(phases)].pack(
         step.number,
         step.ended,
         step.duration,
-        _told(step.samples),
-        _told(step.tokens),
-        _told(step.loss),
+        _NAN if step.samples is None else step.samples,
+        _NAN if step.tokens is None else step.tokens,
+        _NAN if step.loss is None else step.loss,
         step.micro_steps,
         FLAG_SKIPPED if step.skipped else 0,
         UNKNOWN if step.run_ahead is None else step.run_ahead,
         len(phases),
+        *words,
     )
-    return head + b"".join(
-        STEP_PHASE.pack(code, host, UNKNOWN if gpu is None else gpu) for code, host, gpu in phases
+
+
+def pack_progress(progress: Progress) -> bytes:
+    """Payload of the progress record."""
+    return PROGRESS.pack(
+        progress.steps,
+        progress.ended,
+        progress.duration,
+        progress.number,
+        progress.samples,
+        progress.tokens,
+        progress.micro_steps,
+        progress.skipped_steps,
+        progress.evaluations,
+        progress.ring_head,
     )
 
 
@@ -244,9 +338,5 @@ def unpack_step(payload: bytes) -> Step | None:
     )
 
 
-def _told(value: float | None) -> float:
-    return float("nan") if value is None else value
-
-
 def _untold(value: float) -> float | None:
-    return None if isnan(value) else value
+    return value if value == value else None  # noqa: PLR0124 - NaN is what it is not

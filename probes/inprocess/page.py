@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import mmap
 import os
 import time
@@ -39,6 +38,8 @@ class Twin:
 
     def store_json(self, value: dict[str, object]) -> bool:
         """The same with an object."""
+        import json  # in the probe's own thread first: it takes longer than all of `attach`
+
         return self.store(json.dumps(value, separators=(",", ":")).encode())
 
 
@@ -74,7 +75,7 @@ class Page:
 
     def store_progress(self, progress: layout.Progress) -> None:
         """Replace the main loop's counters."""
-        self._progress.store(layout.PROGRESS.pack(*progress))
+        self._progress.store(layout.pack_progress(progress))
 
     def store_step(self, index: int, step: layout.Step) -> None:
         """Put in the ring the step that is the ``index``-th of this process, from 0."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import stat
 import time
 
-PAGE_NAME = re.compile(r"^[0-9]{1,10}-[0-9]{1,20}\.page$")
 BESIDE = (".sock", ".torch.sock")
 """Endings of what lies beside a page: the control socket, torch's worker server."""
 _KEPT_SECONDS = 24 * 3600.0
@@ -72,13 +70,18 @@ def remove_old(directory: int) -> None:
     """Remove pages that have been dead for a day. Those of the living are locked by their owners."""
     before = time.time() - _KEPT_SECONDS
     for name in os.listdir(directory):
-        if not PAGE_NAME.match(name):
+        if not _is_page(name):
             continue
         try:
             if os.stat(name, dir_fd=directory, follow_symlinks=False).st_mtime < before:
                 _remove_if_dead(directory, name)
         except OSError:
             continue
+
+
+def _is_page(name: str) -> bool:
+    pid, _, ticks = name[: -len(".page")].partition("-")  # to load `re` would take longer than all
+    return name.endswith(".page") and pid.isdecimal() and ticks.isdecimal()
 
 
 def _remove_if_dead(directory: int, name: str) -> None:

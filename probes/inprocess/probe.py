@@ -11,10 +11,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 
 from . import layout
-from .control import Control
 from .cost import Cost
 from .garbage import Garbage
 from .identity import identity
@@ -24,6 +22,10 @@ from .slots import Slots
 from .steps import Steps
 from .track import Track
 from .worker_server import start_when_distributed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LOOK_SECONDS = 1.0
 """Between two looks at what is not written down as it happens."""
@@ -61,13 +63,14 @@ class Probe:
         self._loop_known = False
         self.steps = Steps(self._loop, self._store_step, self.at_step_end, page.store_progress)
         self._cost = Cost(self)
+        self._settled = False
+        """Whether its own thread has taken over: until then facts are gathered, and not stored."""
         self.tell(**identity())
 
     def start(self) -> None:
         """Begin: the page is told of, the looking begins."""
         self._slots.track()
         self.use(Garbage(self))
-        self.use(Control(self))
         start_when_distributed(self)
         atexit.register(self._at_exit)
         threading.Thread(target=self._look, name="gputop-probe", daemon=True).start()
@@ -147,7 +150,8 @@ class Probe:
                     self._facts.pop(name, None)
                 else:
                     self._facts[name] = value
-            self.page.facts.store_json(self._facts)
+            if self._settled:
+                self.page.facts.store_json(self._facts)
 
     def tell_hooks(self) -> None:
         """Put the state of all instruments into the page."""
@@ -163,7 +167,20 @@ class Probe:
             del self._threads[next(iter(self._threads))]
         self.tell(threads=dict(self._threads))
 
+    def _settle(self) -> None:
+        """What takes longer than all the rest of a start: nothing of it is needed to begin."""
+        from .control import Control
+
+        with self._facts_lock:
+            self._settled = True
+            self.page.facts.store_json(self._facts)
+        control = Control(self)
+        self.use(control)
+        if self._slots.left:
+            control.stop("left behind")
+
     def _look(self) -> None:
+        self._settle()
         touched = time.monotonic()
         while not self._slots.left:
             try:

@@ -18,11 +18,12 @@ that step, in orders that differ by framework; this is what is made of them:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 from .layout import CODES, MAX_CODES, Progress, Step
 from .track import Track
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TURNS_REMEMBERED = 64
 _PATIENCE = 8
@@ -31,13 +32,16 @@ _CODES = range(MAX_CODES)
 _STARTUP, _EVAL, _OTHER = CODES["startup"], CODES["eval"], CODES["other"]
 
 
-class _Ending(NamedTuple):
+class _Ending:
     """A moment at which a step may have ended."""
 
-    moment: int
-    totals: list[int]
-    micro_steps: int
-    skipped: bool
+    __slots__ = ("micro_steps", "moment", "skipped", "totals")
+
+    def __init__(self, moment: int, totals: list[int], micro_steps: int, skipped: bool) -> None:
+        self.moment = moment
+        self.totals = totals
+        self.micro_steps = micro_steps
+        self.skipped = skipped
 
 
 class Steps:
@@ -157,7 +161,7 @@ class Steps:
         if not self._evaluating:
             self._evaluating = True
             self._track.base(_EVAL)
-            self._progress = self._progress._replace(evaluations=self._progress.evaluations + 1)
+            self._progress.evaluations += 1
             self._store_progress(self._progress)
 
     def evaluated(self) -> None:
@@ -239,37 +243,37 @@ class Steps:
         ending, before = self._pending, self._from
         if ending is None or before is None:
             return
-        last = self._progress
+        now, then = ending.totals, before.totals
+        if len(now) > len(then):
+            then = then + [0] * (len(now) - len(then))
+        progress = self._progress
+        duration = ending.moment - before.moment
         step = Step(
-            number=last.number + 1,
-            ended=ending.moment,
-            duration=ending.moment - before.moment,
-            samples=self.samples,
-            tokens=self.tokens,
-            loss=loss,
-            micro_steps=ending.micro_steps,
-            skipped=ending.skipped,
-            run_ahead=None,
-            phases=tuple(
-                [
-                    (code, now - then, None)
-                    for code, now, then in zip(_CODES, ending.totals, before.totals)
-                    if now > then
-                ]
-            ),
+            progress.number + 1,
+            ending.moment,
+            duration,
+            self.samples,
+            self.tokens,
+            loss,
+            ending.micro_steps,
+            ending.skipped,
+            None,
+            [
+                (code, end - begin, None)
+                for code, end, begin in zip(_CODES, now, then)
+                if end > begin
+            ],
         )
-        self._progress = Progress(
-            steps=last.steps + 1,
-            ended=step.ended,
-            duration=step.duration,
-            number=step.number,
-            samples=last.samples + (self.samples or 0.0),
-            tokens=last.tokens + (self.tokens or 0.0),
-            micro_steps=self._micro,
-            skipped_steps=last.skipped_steps + step.skipped,
-            evaluations=last.evaluations,
-            ring_head=last.ring_head + 1,
-        )
+        index = progress.ring_head
+        progress.steps += 1
+        progress.ended = ending.moment
+        progress.duration = duration
+        progress.number += 1
+        progress.samples += self.samples or 0.0
+        progress.tokens += self.tokens or 0.0
+        progress.micro_steps = self._micro
+        progress.skipped_steps += ending.skipped
+        progress.ring_head += 1
         self._from = ending
         self._pending = None
         self._rest()
@@ -277,6 +281,7 @@ class Steps:
         self._backward_seen = False
         self._stepped.clear()
         self.samples = self.tokens = None
-        self._store(last.ring_head, step, self._progress)
-        for function in tuple(self._at_end):
-            function(step)
+        self._store(index, step, progress)
+        if self._at_end:
+            for function in tuple(self._at_end):
+                function(step)

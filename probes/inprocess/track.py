@@ -9,41 +9,77 @@ closure over local names, no attribute looked up, no object made that the garbag
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter_ns
-from typing import NamedTuple
 
 from . import layout
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-class Track(NamedTuple):
-    """What may be done with a thread's phases. Moments and durations in nanoseconds."""
 
-    enter: Callable[[int], int]
-    """Open the phase of that code. Returns the depth that closes it again."""
-    leave: Callable[[int], int]
-    """Close the phase that was opened at that depth, and all that is still open inside it: what an
-    exception has skipped. Returns the moment."""
-    base: Callable[[int], None]
-    """From now on, this is the phase in which nothing else is open."""
-    charge: Callable[[], int]
-    """Add to the open phase the time that it has taken so far. Returns the moment."""
-    totals: Callable[[], list[int]]
-    """Exclusive time per code, up to the last change or charge."""
-    depth: Callable[[], int]
-    """Of the stack; 1: nothing is open."""
-    top: Callable[[], int]
-    """Code of the phase that is open."""
-    pause: Callable[[], None]
-    """The garbage collector has begun, wherever this thread was."""
-    resume: Callable[[], None]
-    """It is done. Its time is taken off the phase that it interrupted."""
-    edges: Callable[[], int]
-    """How many changes there have been."""
-    end: Callable[[], None]
-    """The thread is over."""
-    rebind: Callable[[memoryview], None]
-    """Store there from now on. In a forked child the page is the parent's."""
+class Track:
+    """What may be done with a thread's phases. Moments and durations in nanoseconds.
+
+    Attributes:
+        enter: open the phase of that code. Returns the depth that closes it again.
+        leave: close the phase that was opened at that depth, and all that is still open inside it:
+            what an exception has skipped. Returns the moment.
+        base: from now on, this is the phase in which nothing else is open.
+        charge: add to the open phase the time that it has taken so far. Returns the moment.
+        totals: exclusive time per code, up to the last change or charge; of the fixed codes alone where
+            the user has none.
+        depth: of the stack; 1: nothing is open.
+        top: code of the phase that is open.
+        pause: the garbage collector has begun, wherever this thread was.
+        resume: it is done. Its time is taken off the phase that it interrupted.
+        edges: how many changes there have been.
+        end: the thread is over.
+        rebind: store there from now on. In a forked child the page is the parent's.
+    """
+
+    __slots__ = (
+        "base",
+        "charge",
+        "depth",
+        "edges",
+        "end",
+        "enter",
+        "leave",
+        "pause",
+        "rebind",
+        "resume",
+        "top",
+        "totals",
+    )
+
+    def __init__(
+        self,
+        enter: Callable[[int], int],
+        leave: Callable[[int], int],
+        base: Callable[[int], None],
+        charge: Callable[[], int],
+        totals: Callable[[], list[int]],
+        depth: Callable[[], int],
+        top: Callable[[], int],
+        pause: Callable[[], None],
+        resume: Callable[[], None],
+        edges: Callable[[], int],
+        end: Callable[[], None],
+        rebind: Callable[[memoryview], None],
+    ) -> None:
+        self.enter = enter
+        self.leave = leave
+        self.base = base
+        self.charge = charge
+        self.totals = totals
+        self.depth = depth
+        self.top = top
+        self.pause = pause
+        self.resume = resume
+        self.edges = edges
+        self.end = end
+        self.rebind = rebind
 
 
 def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track:
@@ -64,6 +100,7 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     word_mask = layout.WORD_MASK
     clock = perf_counter_ns
     gc_code = layout.CODES["gc"]
+    fixed = layout.USER_CODE
     bottom = code
     stack = [code]
     spent = [0] * layout.MAX_CODES
@@ -124,7 +161,7 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         return now
 
     def totals() -> list[int]:
-        return spent.copy()
+        return spent.copy() if any(spent[fixed:]) else spent[:fixed]
 
     def depth() -> int:
         return len(stack)

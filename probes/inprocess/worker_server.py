@@ -8,14 +8,15 @@ more. So it is started in ranks of a process group only, and not where the pool 
 from __future__ import annotations
 
 import atexit
-import ctypes
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from .instrument import Instrument
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .probe import Probe
 
 ENDING = ".torch.sock"
@@ -46,6 +47,8 @@ class WorkerServer(Instrument):
     edges = 0
 
     def install(self) -> None:
+        import ctypes
+
         wish = os.environ.get("GPUTOP_WORKER_SERVER", "")
         if wish == "0":
             raise RuntimeError("switched off by GPUTOP_WORKER_SERVER=0")
@@ -84,6 +87,8 @@ class _Quiet:
     """While it is entered, torch logs errors only: the job's standard error is not ours."""
 
     def __enter__(self) -> None:
+        import ctypes
+
         library = os.path.join(
             os.path.dirname(sys.modules["torch"].__file__ or ""), "lib/libc10.so"
         )

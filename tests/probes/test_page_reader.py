@@ -171,7 +171,9 @@ def test_a_thread_that_has_ended_is_not_told_and_its_slot_may_be_taken_anew(read
 def test_steps_come_with_all_they_have(reader: Read) -> None:
     now = time.monotonic_ns()
     page = trained_page(now)
-    page.step(4, step(5, now - SECOND, gpu=SECOND // 2)._replace(run_ahead=SECOND // 5))
+    late = step(5, now - SECOND, gpu=SECOND // 2)
+    late.run_ahead = SECOND // 5
+    page.step(4, late)
     newest = reader(page).read(now).steps[-1]
     assert newest.number == 5
     assert newest.monotonic_seconds == pytest.approx(now / SECOND - 1)

@@ -131,7 +131,8 @@ class GpuTime(Patching):
         else:
             place = self.probe.steps.progress.ring_head - 1
             ahead = run_ahead(mine, perf_counter_ns())
-            self._late.append(_Timed(place, step._replace(run_ahead=ahead), mine))
+            step.run_ahead = ahead
+            self._late.append(_Timed(place, step, mine))
             self._skip = max(0, _SHORT_NANOSECONDS // max(step.duration, 1) - 1)
             # The exit of the last optimizer, which ends this step, begins the next one.
             self._open = [] if self._skip else edges[len(mine) - 1 :]
@@ -161,10 +162,10 @@ class GpuTime(Patching):
             took = int(edge.event.elapsed_time(after.event) * 1e6)
             times[edge.code] = times.get(edge.code, 0) + took
         hosts = {code: host for code, host, _ in timed.step.phases}
-        phases = tuple(
+        timed.step.phases = [
             (code, hosts.get(code, 0), times.get(code)) for code in sorted({*hosts, *times})
-        )
-        self.probe.page.store_step(timed.place, timed.step._replace(phases=phases))
+        ]
+        self.probe.page.store_step(timed.place, timed.step)
 
 
 def run_ahead(edges: list[Edge], now: int) -> int:

@@ -276,9 +276,13 @@ def test_importing_has_no_effect() -> None:
     code += "assert not gc.callbacks and threading.active_count() == 1\n"
     code += "assert not [m for m in sys.modules if m.split('.')[0] in "
     code += "('torch', 'psutil', 'textual', 'rich', 'pynvml', 'msgspec', 'socket')]\n"
+    # What `attach` loads in the job's own thread: each of these takes longer than all of the probe.
+    code += "import inprocess.page, inprocess.probe, inprocess.after_import\n"
+    code += "dear = {'typing', 're', 'json', 'socket', 'ctypes', 'enum'} & sys.modules.keys()\n"
+    code += "assert not dear, dear\n"
     code += "assert inprocess.api.active() is None\nwith inprocess.api.phase('eval'): pass\n"
     code += "inprocess.api.step()"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-S", "-c", code], check=True, timeout=60)
 
 
 def test_switched_off_by_the_environment() -> None:
