@@ -84,7 +84,8 @@ class PhaseHistory:
     def _take(self, read: Read, head: int, now: int) -> None:
         if head < self._head:
             self._forget()
-        first = max(self._head, head - layout.RING_WORDS)
+        # What would not be told is not read: of very short phases there are many.
+        first = max(self._head, head - (layout.RING_WORDS if self._whole else SEGMENTS))
         if first == head:
             return
         data = read_ring(read, self._at, 8, layout.RING_WORDS, first, head)

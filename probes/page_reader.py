@@ -150,6 +150,7 @@ class PageReader:
         fields: dict[str, Any] = {
             "monotonic_seconds": now / NANOSECONDS,
             "steps": steps,
+            "steps_left_out": self._steps.left_out,
             "threads": tuple(threads_of(hot, facts, now)),
             "collectives": tuple(collectives_of(hot, facts, now)) if facts.groups else (),
         }

@@ -25,7 +25,7 @@ _SLOT_THREADS = struct.Struct(
     "<" + f"{layout.SLOT_THREAD}xQ{layout.SLOT_SIZE - layout.SLOT_THREAD - 8}x" * layout.THREADS
 )
 _TOTALS = struct.Struct(f"<{layout.MAX_CODES}Q")
-_GROUP = struct.Struct("<4Q")
+_GROUP = struct.Struct("<5Q")
 
 
 Read = Callable[[int, int], bytes]
@@ -156,7 +156,7 @@ def collectives_of(hot: bytes, facts: Facts, now: int) -> Iterator[CollectiveRea
     """The newest collective of each process group that has had one."""
     for number, group in enumerate(facts.groups):
         at = layout.GROUPS_AT + number * layout.GROUP_SIZE
-        launched, returned, word, _ = _GROUP.unpack_from(hot, at)
+        launched, returned, word, _, own = _GROUP.unpack_from(hot, at)
         current = since(word, now)
         if not 0 < launched <= MOST_WHOLE or current is None:
             continue
@@ -164,6 +164,7 @@ def collectives_of(hot: bytes, facts: Facts, now: int) -> Iterator[CollectiveRea
         yield CollectiveReading(
             group=group.name,
             sequence=launched,
+            group_sequence=own if 0 < own <= MOST_WHOLE else None,
             operation=layout.OPERATIONS[code if code < len(layout.OPERATIONS) else 0],
             ranks=group.ranks,
             in_flight_monotonic_seconds=moment / NANOSECONDS if launched > returned else None,

@@ -72,6 +72,8 @@ class CollectiveReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     group: str
     sequence: int
     """How many this rank has launched in the group; ranks that differ have lost each other."""
+    group_sequence: int | None = None
+    """The group's own count, with what DDP and FSDP launch; looked at now and then, so it may be behind."""
     operation: str
     ranks: tuple[int, ...] = ()
     in_flight_monotonic_seconds: float | None = None
@@ -114,6 +116,9 @@ class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """Counter per phase: exclusive host time since the probe began, the open phase included."""
     steps: tuple[StepReading, ...] = ()
     """The newest steps, oldest first: those since the last sample, and any that changed since."""
+    steps_left_out: int = 0
+    """Counter of steps that were so short that there were too many to tell of: of each tick's, the newest
+    and the longest are told."""
     segments: tuple[SegmentReading, ...] = ()
     """The newest phases of the main thread, oldest first; the last is the one in progress."""
     threads: tuple[ThreadPhaseReading, ...] = ()

@@ -143,7 +143,11 @@ class _Record:
     __slots__: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()
+        return (
+            isinstance(other, _Record)
+            and type(self) is type(other)
+            and self._values() == other._values()
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -330,11 +334,11 @@ def unpack_step(payload: bytes) -> Step | None:
         micro,
         bool(flags & FLAG_SKIPPED),
         None if ahead == UNKNOWN else ahead,
-        tuple(
+        [
             (code, host, None if gpu == UNKNOWN else gpu)
             for code, host, gpu in STEP_PHASE.iter_unpack(payload[STEP.size :])
             if code < MAX_CODES
-        ),
+        ],
     )
 
 

@@ -20,7 +20,9 @@ from probe_job import job
 
 RANKS = 8
 TICKS = 30
-TARGET_SECONDS = 0.001
+TARGET_SECONDS = 0.0015
+SHORT_TARGET_SECONDS = 0.005
+"""At steps of 10 ms."""
 SLACK = 5
 """A test fails only this far beyond its target, for these machines are noisy; the figure is printed."""
 
@@ -71,8 +73,8 @@ def test_cost_of_a_tick(step_seconds: float) -> None:
             sizes.append(len(encode(sample)))
     print(
         f"\n{RANKS} ranks ({median(pages):g} pages), steps of {step_seconds:g} s: {median(spent) * 1e3:.2f} ms of CPU a tick "
-        f"(target {TARGET_SECONDS * 1e3:g} at steps of half a second), highest {max(spent) * 1e3:.2f}, "
+        f"(target {TARGET_SECONDS * 1e3:g} at steps of half a second, {SHORT_TARGET_SECONDS * 1e3:g} at 10 ms), highest {max(spent) * 1e3:.2f}, "
         f"first {first * 1e3:.1f}; {median(sizes) / 1024:.0f} KiB a sample"
     )
-    if step_seconds >= 0.5:
-        assert median(spent) < TARGET_SECONDS * SLACK
+    target = TARGET_SECONDS if step_seconds >= 0.5 else SHORT_TARGET_SECONDS
+    assert median(spent) < target * SLACK

@@ -13,6 +13,7 @@ from fixtures.pages import FACTS, GAUGES, SECOND, C, MadePage, step, trained_pag
 from gputop.probes.inprocess import layout
 from gputop.probes.page_phases import SEGMENTS
 from gputop.probes.page_reader import PageReader
+from gputop.probes.page_steps import LONGEST_STEPS, NEWEST_STEPS
 from gputop.probes.probe_reading import AllocatorReading, CollectiveReading, LoaderReading
 
 Read = Callable[[MadePage], PageReader]
@@ -59,6 +60,7 @@ def test_values(reader: Read) -> None:
         CollectiveReading(
             group="default",
             sequence=7,
+            group_sequence=12,
             operation="all_reduce",
             ranks=(0, 1, 2, 3),
             in_flight_monotonic_seconds=(now - SECOND // 4) / SECOND,
@@ -224,6 +226,27 @@ def test_the_ring_of_steps_goes_round(reader: Read) -> None:
         page.step(index, step(index + 1, now))
     page.progress(layout.Progress(310, now, SECOND, 310, ring_head=310))
     assert [each.number for each in made.read(now).steps][-10:] == list(range(301, 311))
+
+
+def test_of_very_short_steps_the_newest_and_the_longest_are_told_and_the_others_counted(
+    reader: Read,
+) -> None:
+    now = time.monotonic_ns()
+    page = trained_page(now)
+    made = reader(page)
+    made.read(now)
+    made.read(now)
+    for index in range(5, 105):
+        short = step(index + 1, now)
+        short.duration = SECOND if index == 40 else index
+        page.step(index, short)
+    page.progress(layout.Progress(105, now, SECOND, 105, ring_head=105))
+    told = made.read(now)
+    numbers = [each.number for each in told.steps]
+    assert numbers == [41, 95, *range(105 - NEWEST_STEPS + 1, 106)]
+    assert told.steps_left_out == 100 - NEWEST_STEPS - LONGEST_STEPS
+    assert [each.number for each in made.read(now).steps] == numbers
+    assert made.read(now).steps == ()
 
 
 def test_segments_are_the_newest_phases_each_with_its_step(reader: Read) -> None:
