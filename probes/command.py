@@ -33,7 +33,7 @@ class Dump(msgspec.Struct, frozen=True, kw_only=True, tag="dump"):
 
 
 class TakeStacks(msgspec.Struct, frozen=True, kw_only=True, tag="stacks"):
-    """Dump the Python stacks of these processes every other second, for so many seconds."""
+    """Dump the Python stacks of these processes every other second, for so many seconds; 0: no more."""
 
     command_id: int
     pids: tuple[int, ...]

@@ -8,7 +8,7 @@ import msgspec
 
 from .frame import Frame, JobFrame, RankFrame
 from .rank_reading import Stack, StackReading
-from .stack_phase import own_frame
+from .stack_phase import OTHER, Told, own_frame, phase_of
 
 
 class StackGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,20 +41,30 @@ def _main(reading: StackReading | None) -> Stack:
 
 def _place(rank: RankFrame, stack: Stack) -> object:
     """The phase, and the frames down to the user's innermost one: leaves below it come and go."""
-    own = own_frame(stack)
+    own, told = own_frame(stack), _told(rank, stack)
+    phase = told.phase if told else rank.phase
     if own is None:
-        return (rank.phase, rank.doing, stack)
-    return (rank.phase, stack[stack.index(own) :])
+        return (phase, told.doing if told else rank.doing, stack)
+    return (phase, stack[stack.index(own) :])
+
+
+def _told(rank: RankFrame, stack: Stack) -> Told | None:
+    """What the stack itself tells, where a probe told the phase: that is of now, the stack is older."""
+    if rank.phase_source != "measured" or not stack:
+        return None
+    told = phase_of(stack)
+    return None if told == OTHER else told
 
 
 def _group(members: Sequence[tuple[RankFrame, Stack]]) -> StackGroup:
-    first = members[0][0]
+    first, stack = members[0]
+    told = _told(first, stack)
     return StackGroup(
         ranks=tuple(rank.rank for rank, _ in members),
         pids=tuple(rank.pid for rank, _ in members),
-        phase=first.phase,
-        phase_source=first.phase_source,
-        doing=first.doing,
+        phase=told.phase if told else first.phase,
+        phase_source="sampled" if told else first.phase_source,
+        doing=told.doing if told else first.doing,
         place=first.place,
         stack=_common([stack for _, stack in members]),
     )

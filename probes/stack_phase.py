@@ -77,7 +77,12 @@ def margin(share: float, samples: int) -> float:
 
 def own_frame(stack: Stack) -> StackFrameReading | None:
     """The innermost function that is the user's and no library's; where a stall is sought first."""
-    return next((frame for frame in stack if _is_own(frame.file)), None)
+    return next((frame for frame in stack if is_own(frame)), None)
+
+
+def is_own(frame: StackFrameReading) -> bool:
+    """Whether it is the user's function, and no library's."""
+    return _is_own(frame.file)
 
 
 def place_of(frame: StackFrameReading) -> str:

@@ -31,9 +31,13 @@ class StackWishes:
         self._until: dict[int, float] = {}
 
     def want(self, pids: Iterable[int], seconds: float) -> None:
-        """From now on, for so many seconds."""
+        """From now on, for so many seconds; 0: no more."""
         until = time.monotonic() + min(seconds, LONGEST_WISH_SECONDS)
         with self._lock:
+            if seconds <= 0:
+                for pid in pids:
+                    self._until.pop(pid, None)
+                return
             for pid in list(pids)[:_MOST]:
                 self._until[pid] = max(until, self._until.get(pid, 0.0))
 

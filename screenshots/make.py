@@ -27,6 +27,8 @@ HERE = Path(__file__).parent
 MOMENT = 1_793_455_651.0
 """Unix time of all pictures."""
 PAST_SECONDS, STEP_SECONDS = 120.0, 1.0
+ASKED_SECONDS = -9.0
+"""When somebody began to ask for stacks, before that."""
 
 
 class Picture(NamedTuple):
@@ -38,6 +40,8 @@ class Picture(NamedTuple):
     lines: int
     keys: tuple[str, ...] = ()
     ascii_only: bool = False
+    stacks: bool = False
+    """Somebody has been asking for stacks."""
 
 
 PICTURES = (
@@ -59,6 +63,11 @@ PICTURES = (
     Picture("links-200x50", "link-down", 200, 50, ("3",)),
     Picture("links-132x43", "two-islands", 132, 43, ("3",)),
     Picture("links-80x24", "congested-infiniband", 80, 24, ("3",)),
+    Picture("stacks-200x50", "gpu-lost", 200, 50, ("5",), stacks=True),
+    Picture("stacks-132x43", "straggler", 132, 43, ("5",), stacks=True),
+    Picture("stacks-80x24", "gpu-lost", 80, 24, ("5",), stacks=True),
+    Picture("stacks-80x24-ascii", "gpu-lost", 80, 24, ("5", "tab"), ascii_only=True, stacks=True),
+    Picture("stacks-60x16", "input-bound", 60, 16, ("5",), stacks=True),
     Picture("findings-132x43", "gpu-lost", 132, 43, ("6",)),
     Picture("help-132x43", "healthy", 132, 43, ("question_mark",)),
 )
@@ -70,7 +79,8 @@ class StillFeed:
     simulated = True
     past_samples = int(PAST_SECONDS / STEP_SECONDS)
 
-    def __init__(self, scenario: str) -> None:
+    def __init__(self, scenario: str, stacks: bool) -> None:
+        self._stacks = stacks
         self.title = f"demo {scenario}"
         self.drained = threading.Event()
         self._closed = threading.Event()
@@ -78,7 +88,10 @@ class StillFeed:
 
     def messages(self) -> Iterator[Sample | Reply]:
         for number in range(self.past_samples, -1, -1):
-            yield self._node.sample_at(-number * STEP_SECONDS)
+            elapsed = -number * STEP_SECONDS
+            sample = self._node.sample_at(elapsed)
+            asked = self._stacks and elapsed >= ASKED_SECONDS
+            yield self._node.with_stacks(sample, elapsed, ASKED_SECONDS) if asked else sample
         self.drained.set()
         self._closed.wait()
 
@@ -91,7 +104,7 @@ class StillFeed:
 
 async def draw(picture: Picture) -> str:
     """The picture as SVG."""
-    feed = StillFeed(picture.scenario)
+    feed = StillFeed(picture.scenario, picture.stacks)
     watch = Watch(feed, Engine(make_rules()))
     app = GputopApp(watch, ascii_only=picture.ascii_only, clock=lambda: 0.0)
     async with app.run_test(size=(picture.columns, picture.lines)) as pilot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
@@ -42,6 +42,18 @@ def played(scenario: str) -> tuple[Judgement, Judgement, History]:
 def judgement(scenario: str = "healthy") -> Judgement:
     """The judgement at the moment of all pictures."""
     return played(scenario)[0]
+
+
+@cache
+def with_stacks(scenario: str) -> Judgement:
+    """The judgement at the moment of all pictures, with stacks that were asked for 9 s ago."""
+    node = SimulatedNode(scenario, start_time_seconds=UNIX)
+    frame: Frame | None = None
+    for elapsed in (-2.0, 0.0):
+        sample = node.with_stacks(node.sample_at(elapsed), elapsed, -9.0)
+        frame = derive(frame, sample)
+    assert frame is not None
+    return Engine(make_rules()).judge(frame)
 
 
 def view(judged: Judgement | None = None, **changes: Any) -> View:
@@ -136,6 +148,8 @@ class StillWatch:
         self.past_samples = 0
         self.history = played("healthy")[2]
         self.intervals: list[float] = []
+        self.wishes: list[tuple[tuple[int, ...], float]] = []
+        """Of whom stacks were asked for, and for how long."""
         self.signals: list[tuple[int, int]] = []
         self.reply = Reply(command_id=1, ok=True)
         self.closed = False
@@ -163,6 +177,9 @@ class StillWatch:
 
     def set_interval(self, seconds: float) -> None:
         self.intervals.append(seconds)
+
+    def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
+        self.wishes.append((tuple(pids), seconds))
 
     def send_signal(
         self,

@@ -7,7 +7,7 @@ import gc
 import itertools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -83,6 +83,7 @@ class GputopApp(App[int]):
         Binding("2", "show('job')", "job"),
         Binding("3", "show('links')", "links"),
         Binding("4", "show('processes')", "processes"),
+        Binding("5", "show('stacks')", "stacks"),
         Binding("6", "show('findings')", "findings"),
         Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
         Binding("minus", "interval(-1)", "shorter interval", show=False),
@@ -223,6 +224,10 @@ class GputopApp(App[int]):
             from .screens.job_screen import JobScreen
 
             self.push_screen(JobScreen())
+        elif name == "stacks":
+            from .screens.stack_screen import StackScreen
+
+            self.push_screen(StackScreen())
         elif name == "findings":
             from .screens.finding_screen import FindingScreen
 
@@ -271,6 +276,10 @@ class GputopApp(App[int]):
         from .signalling import ask
 
         ask(self, self._watch, target)
+
+    def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
+        """Ask for the stacks of these processes for so many seconds; 0: no more."""
+        self._watch.take_stacks(pids, seconds)
 
     def explain(self, target: Target) -> None:
         """Say why values of what is selected are missing."""

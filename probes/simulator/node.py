@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
+from msgspec.structs import replace
+
 from ..probe_reading import ProbeReading
 from ..sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
 from . import catalogue
@@ -16,6 +18,7 @@ from .probe import Probes
 from .rhythm import RANKS, Rhythm
 from .roads import gpu_paths, placements, read_ports, topology
 from .scenario import Scenario, Scene
+from .stacks import Stacks
 from .timeline import MICROSECONDS, UNIT, Integrals, Spell, Timeline, mean_rates
 
 NODE = "node17"
@@ -73,6 +76,7 @@ class SimulatedNode:
         self._job = Job(Placement(UP_SECONDS - JOB_SECONDS - 60.0, self._cgroup, container_id))
         start_times = [self._job.start_time(rank) for rank in range(RANKS)]
         self._probes = Probes(self._rhythm, UP_SECONDS, start_times)
+        self._stacks = Stacks(self._rhythm, UP_SECONDS, start_times)
         self._gpus = [
             Gpu(index, rank_pid(index), timeline)
             for index, timeline in enumerate(self._rhythm.ranks)
@@ -127,6 +131,18 @@ class SimulatedNode:
             placements=placements(rank_pid, self._job.start_time, moment, monotonic),
         )
         return self._overlaid(sample, elapsed_seconds)
+
+    def with_stacks(self, sample: Sample, elapsed_seconds: float, asked_seconds: float) -> Sample:
+        """The sample of a moment with the stacks that there are by then.
+
+        Args:
+            sample: of that moment.
+            elapsed_seconds: since the start.
+            asked_seconds: when somebody began to ask for stacks, on the same clock.
+        """
+        moment, since = round(elapsed_seconds * MICROSECONDS), round(asked_seconds * MICROSECONDS)
+        living = {process.pid for process in sample.processes}
+        return replace(sample, stacks=self._stacks.read(moment, since, living))
 
     def _overlaid(self, sample: Sample, elapsed_seconds: float) -> Sample:
         scene = Scene(

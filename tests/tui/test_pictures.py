@@ -19,6 +19,7 @@ from tui_watch import (
     with_gpu,
     with_gpus,
     with_ranks,
+    with_stacks,
     without_probes,
 )
 
@@ -185,3 +186,31 @@ def test_main_with_a_dead_rank(snap_compare: Compare) -> None:
 def test_one_rank(snap_compare: Compare, columns: int, lines: int) -> None:
     app, _ = app_of(judgement("gpu-lost"))
     assert compared(snap_compare, app, columns, lines, ["2", "down", "enter"])
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(60, 16), (80, 24), (132, 43), (200, 50)])
+def test_stacks_of_a_job_that_hangs(snap_compare: Compare, columns: int, lines: int) -> None:
+    app, _ = app_of(with_stacks("gpu-lost"))
+    assert compared(snap_compare, app, columns, lines, ["5"])
+
+
+def test_the_tree_of_stacks_in_ascii(snap_compare: Compare) -> None:
+    app, _ = app_of(with_stacks("straggler"), ascii_only=True)
+    assert compared(snap_compare, app, 80, 24, ["5", "tab"])
+
+
+def test_stacks_without_colours(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app, _ = app_of(with_stacks("input-bound"))
+    assert compared(snap_compare, app, 80, 24, ["5", "down"])
+
+
+def test_stacks_that_are_denied(snap_compare: Compare) -> None:
+    judged = with_stacks("gpu-lost")
+    why = "kernel.yama.ptrace_scope is 1: one may only trace one's own children: sudo gputop, or sudo sysctl kernel.yama.ptrace_scope=0"
+    stacks = tuple(
+        msgspec.structs.replace(each, refusal=why, main_stacks=(), threads=())
+        for each in judged.frame.stacks
+    )
+    app, _ = app_of(changed(judged, stacks=stacks))
+    assert compared(snap_compare, app, 100, 30, ["5"])

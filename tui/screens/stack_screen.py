@@ -1,0 +1,162 @@
+"""Stacks: where in the code?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ...probes.frame import JobFrame, RankFrame
+from ...rules.closer_look import LOOK_SECONDS
+from ..saving import save_text
+from ..stacks_text import stacks_text
+from ..view import Block, Target, View, rank_target
+from .job_picture import jobs_in_order
+from .picture_screen import BACK, PictureScreen
+from .stack_picture import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
+
+_SCROLL_LINES = 3
+_INTERVALS = 2.5
+"""A wish must last until the next sample has come and been drawn."""
+
+
+class StackScreen(PictureScreen):
+    """Groups of ranks by stack, and the stack of the selected one.
+
+    While it is in front, stacks are asked for: each picture renews the wish.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        BACK,
+        Binding("y", "copy", "copy"),
+        Binding("w", "save", "save to a file"),
+        Binding("tab", "other_side", "tree or stack"),
+        Binding("enter", "open", "rank", show=False),
+        Binding("right,l", "scroll(1)", "scroll the stack down", show=False),
+        Binding("left,h", "scroll(-1)", "scroll the stack up", show=False),
+        Binding("n", "next_job", "next job", show=False),
+    ]
+    WITHOUT = frozenset({"signal", "sort"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.id = "stacks"
+        self._look = StackLook()
+        self._job_id = ""
+        self._wished: tuple[int, ...] = ()
+        self._wished_at = 0.0
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        return draw_stacks(view, self._job(view), self._look, width, height)
+
+    def targets(self, view: View) -> Sequence[Target]:
+        return [rank_target(rank) for rank in self._ranks(view)]
+
+    def redraw(self) -> None:
+        super().redraw()
+        self._wish()
+
+    def on_screen_suspend(self) -> None:
+        self._wish_no_more()
+
+    def on_unmount(self) -> None:
+        self._wish_no_more()
+
+    def open(self, target: Target) -> None:
+        self.gputop.open(target)
+
+    def action_open(self) -> None:
+        rank = self._chosen()
+        if rank is not None:
+            self.open(rank_target(rank))
+
+    def action_move(self, steps: int) -> None:
+        if self.selected is None and (rank := self._chosen()) is not None:
+            self.selected = rank_target(rank)  # it is shown already, so go on from there
+        self._look = self._look._replace(first=0)
+        super().action_move(steps)
+
+    def action_scroll(self, steps: int) -> None:
+        first = max(0, self._look.first + _SCROLL_LINES * steps)
+        self._look = StackLook(first=first)
+        self.redraw()
+
+    def action_other_side(self) -> None:
+        if self.size.width >= BESIDE_FROM:
+            self.tell("tree and stack are both in sight")
+            return
+        self._look = StackLook(tree=not self._look.tree)
+        self.redraw()
+
+    def action_next_job(self) -> None:
+        view = self.view()
+        job = self._job(view) if view else None
+        if view is None or job is None:
+            return
+        ids = [each.id for each in jobs_in_order(view.frame)]
+        self._job_id = ids[(ids.index(job.id) + 1) % len(ids)]
+        self.selected = None
+        self._look = StackLook()
+        self.redraw()
+
+    def action_copy(self) -> None:
+        text = self._text()
+        if text:
+            self.gputop.copy_to_clipboard(text)
+            lines = len(text.splitlines())
+            self.tell(f"{lines} lines copied, if the terminal allows it (OSC 52); w saves them")
+
+    def action_save(self) -> None:
+        text, view = self._text(), self.view()
+        if not text or view is None:
+            return
+        try:
+            path = save_text("stacks", text, Path.cwd(), view.frame.time_seconds)
+        except FileExistsError:
+            self.tell("these stacks are saved already")
+        except OSError as error:
+            self.tell(f"not saved: {error.strerror or error}")
+        else:
+            self.tell(f"saved as {path}")
+
+    def _text(self) -> str:
+        view = self.view()
+        job = self._job(view) if view else None
+        if view is None or job is None:
+            self.tell("no training job is known on this node")
+            return ""
+        return stacks_text(view.frame, job, self._chosen())
+
+    def _chosen(self) -> RankFrame | None:
+        view = self.view()
+        return chosen_rank(view, self._ranks(view)) if view else None
+
+    def _ranks(self, view: View) -> Sequence[RankFrame]:
+        job = self._job(view)
+        return ranks_of(view, job) if job else []
+
+    def _job(self, view: View) -> JobFrame | None:
+        """The one chosen; the first where that is gone."""
+        jobs = jobs_in_order(view.frame)
+        return next((job for job in jobs if job.id == self._job_id), next(iter(jobs), None))
+
+    def _wish(self) -> None:
+        """Ask for stacks of all living ranks, again before the last wish runs out."""
+        view = self.view()
+        job = self._job(view) if view else None
+        if view is None or job is None or view.paused_seconds is not None or not self.is_current:
+            return
+        pids = tuple(rank.pid for rank in job.living)
+        now = self.gputop.reader.clock()
+        seconds = max(LOOK_SECONDS, _INTERVALS * view.interval_seconds)
+        if pids == self._wished and now - self._wished_at < seconds / 3:
+            return
+        self._wished, self._wished_at = pids, now
+        self.gputop.take_stacks(pids, seconds)
+
+    def _wish_no_more(self) -> None:
+        if self._wished:
+            self.gputop.take_stacks(self._wished, 0.0)
+            self._wished = ()

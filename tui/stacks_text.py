@@ -1,0 +1,37 @@
+"""What the stacks screen shows, as text to paste into a ticket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..probes.frame import Frame, JobFrame, RankFrame
+from ..probes.stack_phase import place_of
+from . import format
+from .lines import plain
+from .rank_lines import group_lines, means_line, rank_lines
+from .widgets.rank_stack import reading_of
+from .widgets.stack_tree import who
+
+
+def stacks_text(frame: Frame, job: JobFrame, rank: RankFrame | None) -> str:
+    """Groups with their stacks, a line for each rank, and all threads of one.
+
+    Args:
+        frame: of that moment.
+        job: whose ranks they are.
+        rank: of whom to tell all threads.
+    """
+    moment = format.clock(frame.time_seconds)
+    lines = [f"{job.name} on {frame.node} at {moment}; {means_line(job)}", ""]
+    lines += [*group_lines(job, frame, stacks=True), "", *rank_lines(job)]
+    if rank is not None:
+        lines += _threads(frame, rank)
+    return "\n".join(plain(line) for line in lines) + "\n"
+
+
+def _threads(frame: Frame, rank: RankFrame) -> Iterator[str]:
+    reading = reading_of(frame, rank)
+    for thread in reading.threads if reading else ():
+        yield ""
+        yield f"{who([rank.rank], [rank.pid])}, thread {thread.name or thread.os_thread_id or '?'}"
+        yield from (f"    {place_of(each)}" for each in thread.frames)
