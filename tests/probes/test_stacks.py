@@ -182,3 +182,13 @@ def test_no_child_is_left_behind() -> None:
         reader(pid).take()
         children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
         assert children == [str(pid)]
+
+
+def test_a_wish_can_be_taken_back() -> None:
+    wishes = StackWishes()
+    with busy() as pid:
+        source = StackSource(wishes)
+        wishes.want([pid, 1], 60.0)
+        source.read()
+        wishes.want([pid], 0.0)
+        assert wishes.wanted(time.monotonic()) == [1]

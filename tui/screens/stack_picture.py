@@ -116,7 +116,8 @@ def _tree(groups: Sequence[StackGroup], width: int, room: int) -> list[Line]:
     lines = tree_lines(groups, width, room - 1)
     if not lines:
         lines = [LineBuilder(width).gap().add("no stacks to put together", "dim").line()]
-    return [heading("Where they part", width, "outermost first"), *lines][:room]
+    title = "Where they part" if len(groups) > 1 else "Common to all"
+    return [heading(title, width, "outermost first"), *lines][:room]
 
 
 def _stack(view: View, rank: RankFrame, first: int, width: int, room: int) -> list[Line]:
