@@ -151,6 +151,7 @@ class StillWatch:
         self.wishes: list[tuple[tuple[int, ...], float]] = []
         """Of whom stacks were asked for, and for how long."""
         self.signals: list[tuple[int, int]] = []
+        self.asked_environments: list[int] = []
         self.reply = Reply(command_id=1, ok=True)
         self.closed = False
         self._first = judgements
@@ -188,6 +189,10 @@ class StillWatch:
         on_reply: Callable[[Reply], None] = lambda _: None,
     ) -> None:
         self.signals.append((process.pid, signal))
+        on_reply(self.reply)
+
+    def show_environment(self, process: ProcessFrame, on_reply: Callable[[Reply], None]) -> None:
+        self.asked_environments.append(process.pid)
         on_reply(self.reply)
 
     def close(self) -> None:

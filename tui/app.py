@@ -8,7 +8,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import App
@@ -26,6 +26,9 @@ from .screens.main_screen import MainScreen
 from .screens.picture_screen import PictureScreen
 from .themes import THEMES, after
 from .view import Target, View, WatchLike
+
+if TYPE_CHECKING:
+    from .environment import EnvironmentRead
 
 _LOOK_SECONDS = 1.0
 _BURST_SECONDS = 0.1
@@ -276,6 +279,17 @@ class GputopApp(App[int]):
         from .signalling import ask
 
         ask(self, self._watch, target)
+
+    def ask_environment(self, target: Target) -> None:
+        """Ask for the environment of the selected process."""
+        from .environment import ask
+
+        ask(self, self._watch, target)
+
+    def on_environment_read(self, message: EnvironmentRead) -> None:
+        from .screens.environment_screen import EnvironmentScreen
+
+        self.push_screen(EnvironmentScreen(message.process, message.environment))
 
     def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
         """Ask for the stacks of these processes for so many seconds; 0: no more."""

@@ -28,6 +28,7 @@ class ProcessScreen(PictureScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         Binding("x", "signal", "signal the selected process"),
+        Binding("e", "environment", "environment of the selected process", show=False),
     ]
     WITHOUT = frozenset()
 
@@ -48,6 +49,12 @@ class ProcessScreen(PictureScreen):
             block = block + _entry(view, entry, width)
         block = block + Block.of([blank(width)] * (height - 1 - len(below) - len(block.lines)))
         return block + Block.of([*below, host_line(view, width)])
+
+    def action_environment(self) -> None:
+        if self.selected is not None:
+            self.gputop.ask_environment(self.selected)
+        else:
+            self.tell("select a process first")
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

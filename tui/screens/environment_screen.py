@@ -1,0 +1,69 @@
+"""Environment of one process: shown to the one who asked, and kept no longer than it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ...probes.frame import ProcessFrame
+from .. import format
+from ..lines import Line, LineBuilder, blank, heading, plain
+from ..view import Block, View
+from ..widgets.process_table import command_of
+from ..widgets.top_line import top_line
+from .picture_screen import BACK, SCROLLING, PictureScreen
+
+
+class EnvironmentScreen(PictureScreen):
+    """All variables, by name.
+
+    Args:
+        process: whose they are.
+        environment: as it was when the process started.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        BACK,
+        *SCROLLING,
+        Binding("pageup", "move(-10)", "ten up", show=False),
+        Binding("pagedown", "move(10)", "ten down", show=False),
+    ]
+    WITHOUT = frozenset({"signal", "sort"})
+
+    def __init__(self, process: ProcessFrame, environment: Mapping[str, str]) -> None:
+        super().__init__()
+        self.id = "environment"
+        self._process = process
+        self._environment = environment
+        self._first = 0
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        lines = self._lines(view, width)
+        note = (
+            f"{command_of(self._process)}, {format.counted(len(lines), 'variable')} as it started"
+        )
+        title = heading(f"Environment of pid {self._process.pid}", width, note)
+        room = height - 2
+        self._first = max(0, min(self._first, len(lines) - room))
+        shown = lines[self._first : self._first + room]
+        return Block.of(
+            [top_line(view, width), title, *shown, *[blank(width)] * (room - len(shown))]
+        )
+
+    def action_move(self, steps: int) -> None:
+        self._first = max(0, self._first + steps)
+        self.redraw()
+
+    def _lines(self, view: View, width: int) -> list[Line]:
+        return [
+            LineBuilder(width)
+            .gap()
+            .add(plain(name), "strong")
+            .add("=", "dim")
+            .add(plain(value))
+            .line()
+            for name, value in sorted(self._environment.items())
+            if view.lets(name, value)
+        ]
