@@ -11,6 +11,7 @@ from typing import cast
 from ..probes.probe_client import ProbeError, ask, ask_worker_server
 from .arguments import UsageError
 from .exits import COULD_NOT_LOOK, OK, complain
+from .glyphs import DASH
 
 _POLL_SECONDS = 0.2
 _DEFAULT_STEPS = 3
@@ -76,7 +77,7 @@ def _print_status(status: dict[str, object]) -> int:
             for key, each in cast("dict[str, object]", value).items():
                 print(f"{name}.{key}: {each}")
         else:
-            print(f"{name}: {'—' if value is None else value}")
+            print(f"{name}: {DASH if value is None else value}")
     return OK
 
 

@@ -7,7 +7,6 @@ and a bounded line, and only the job's own user and root are heard at all.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import socket
@@ -17,6 +16,7 @@ import time
 from typing import Any, cast
 
 from .commands import CommandError, answer
+from .ending import at_exit
 from .instrument import Instrument
 
 REQUEST_BYTES = 4096
@@ -54,7 +54,7 @@ class Control(Instrument):
         self._listener = listener
         self._open = True
         threading.Thread(target=self._serve, name="gputop-control", daemon=True).start()
-        atexit.register(self._at_exit)
+        at_exit(self._at_exit)
         self.probe.tell(socket=os.path.join(os.path.dirname(page.path), self._file))
 
     def remove(self) -> None:

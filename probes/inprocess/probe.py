@@ -6,7 +6,6 @@ off as little as possible and is told in the page.
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import threading
@@ -14,6 +13,7 @@ import time
 
 from . import layout
 from .cost import Cost
+from .ending import at_exit
 from .garbage import Garbage
 from .identity import identity
 from .instrument import Instrument
@@ -57,6 +57,7 @@ class Probe:
         self._facts_lock = threading.Lock()
         self._threads: dict[str, str] = {}
         self._user_codes: dict[str, int] = {}
+        self._ended = False
         self._slots = Slots(page.words, self._name_thread)
         self._off = frozenset(os.environ.get("GPUTOP_PROBE_OFF", "").replace(",", " ").split())
         self._loop = self._slots.main
@@ -72,7 +73,7 @@ class Probe:
         self._slots.track()
         self.use(Garbage(self))
         start_when_distributed(self)
-        atexit.register(self._at_exit)
+        at_exit(self._at_exit)
         threading.Thread(target=self._look, name="gputop-probe", daemon=True).start()
 
     def track(self) -> Track:
@@ -220,15 +221,20 @@ class Probe:
             instrument.stop("left behind in the parent")
 
     def _at_exit(self) -> None:
-        if self._slots.left:
+        if self._slots.left or self._ended:
             return
+        self._ended = True
         try:
             self.steps.finish()
         except Exception as trouble:
             self.tell(trouble=f"the last step: {type(trouble).__name__}: {trouble}"[:200])
         self._slots.main.enter(layout.CODES["none"])
         # What an exception has ended is worth looking at; what has come to its end is not.
-        error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+        error = (
+            getattr(sys, "last_exc", None)
+            or getattr(sys, "last_value", None)
+            or sys.exc_info()[1]  # where multiprocessing ends a child, it is still on its way
+        )
         if error is None:
             try:
                 self.page.remove()

