@@ -14,7 +14,12 @@ from gputop.probes.loading import SHIM
 ROOT = Path(__file__).parent.parent
 OLDEST = "3.9"
 IN_JOBS = ["__init__.py", "probes/__init__.py", "probes/inprocess"]
-_PLACES = ("/usr/bin", "/usr/local/bin", "/root/.pyenv/versions/*/bin", "/opt/python/*/bin")
+_PLACES = (
+    "/usr/bin",
+    "/usr/local/bin",
+    f"{Path.home()}/.pyenv/versions/*/bin",
+    "/opt/python/*/bin",
+)
 USE = """
 import sys
 import gputop

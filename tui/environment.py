@@ -9,7 +9,8 @@ from textual.message import Message
 
 from ..probes.frame import ProcessFrame
 from ..probes.sample import Reply
-from .view import Target, WatchLike, process_target
+from .asked_process import asked_process
+from .view import Target, WatchLike
 
 if TYPE_CHECKING:
     from .app import GputopApp
@@ -26,16 +27,8 @@ class EnvironmentRead(Message):
 
 def ask(app: GputopApp, watch: WatchLike, target: Target) -> None:
     """Ask the collector for it; the application shows it once it has come."""
-    judgement = app.reader.shown
-    processes = judgement.frame.processes if judgement else ()
-    process = next((each for each in processes if process_target(each) == target), None)
-    if process is None:
-        app.tell("that process is gone")
-    elif watch.simulated:
-        app.tell(f"pid {process.pid} is not real: it has no environment")
-    elif app.reader.ended is not None:
-        app.tell("the collector has ended: nothing can be read any more")
-    else:
+    process = asked_process(app, watch, target, unreal="it has no environment", done="read")
+    if process is not None:
         watch.show_environment(process, lambda reply: _answered(app, process, reply))
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ..probes.frame import ProcessFrame
 from ..probes.sample import Reply
-from .view import Target, WatchLike, process_target
+from .asked_process import asked_process
+from .view import Target, WatchLike
 from .widgets.process_table import command_of, role_of
 
 if TYPE_CHECKING:
@@ -22,16 +23,10 @@ _SIGNALS = {
 
 def ask(app: GputopApp, watch: WatchLike, target: Target) -> None:
     """Ask which signal the selected process is to get, if any."""
-    judgement = app.reader.shown
-    processes = judgement.frame.processes if judgement else ()
-    process = next((each for each in processes if process_target(each) == target), None)
-    if process is None:
-        app.tell("that process is gone")
-    elif watch.simulated:
-        app.tell(f"pid {process.pid} is not real: nothing can be signalled here")
-    elif app.reader.ended is not None:
-        app.tell("the collector has ended: nothing can be signalled any more")
-    else:
+    process = asked_process(
+        app, watch, target, unreal="nothing can be signalled here", done="signalled"
+    )
+    if process is not None:
         app.ask(_question(process), lambda key: _answered(app, watch, process, key))
 
 

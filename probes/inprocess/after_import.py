@@ -51,9 +51,8 @@ class _Finder:
         return spec
 
     def _done(self) -> None:
-        if (
-            self in sys.meta_path
-        ):  # found once does not mean imported: many only ask whether it is there
+        # Only now: found does not mean imported, for many only ask whether it is there.
+        if self in sys.meta_path:
             sys.meta_path.remove(self)
             self._function()
 
