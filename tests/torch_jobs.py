@@ -23,7 +23,7 @@ def report(dist=None):
     import multiprocessing
     api = sys.modules.get("gputop.probes.inprocess.api")
     probe = api.active() if api else None
-    print(json.dumps({
+    line = json.dumps({
         "rank": os.environ.get("RANK"),
         "pid": os.getpid(),
         "probe": probe is not None,
@@ -31,7 +31,9 @@ def report(dist=None):
         "on": sorted(n for n, i in probe.instruments.items() if i.state == "on") if probe else [],
         "argv": sys.argv[1:],
         "shim_on_path": any("shim" in each for each in sys.path),
-    }), flush=True)
+    })
+    sys.stdout.flush()
+    os.write(1, (line + "\n").encode())  # In one piece: ranks share the pipe.
 
 def main():
     import torch
