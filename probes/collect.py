@@ -101,8 +101,9 @@ def _add_sources(
     if "nvml" not in without:
         collector.add(NvmlDriver(collector.add, interest))
     if "processes" not in without:
-        collector.add(ProcessSource(interest))
-        collector.add(ThreadSource(interest))
+        processes = ProcessSource(interest)
+        collector.add(processes)
+        collector.add(ThreadSource(interest, latest=processes.latest))
         collector.add(StackSource(wishes))
     if "inprocess" not in without:
         collector.add(ProbeSource(interest))

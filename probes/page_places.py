@@ -48,29 +48,33 @@ class Owner(NamedTuple):
         return f"{self.inner_pid}-{self.start_ticks}.page"
 
 
-def open_page(root: str, owner: Owner, *, asleep: bool = False) -> int | None:
+def open_page(root: str, owner: Owner, *, asleep: bool = False, again: bool = False) -> int | None:
     """A descriptor of the page of a process; ``None``: it has none, or none that this user may see.
 
     Args:
         root: of the file system with ``proc`` in it.
         owner: the process.
         asleep: it is in uninterruptible sleep, and reading its environment could hang.
+        again: everywhere has been looked before. One that was made since is among the process's
+            descriptors, so where these may be seen no more is done, which costs far less.
 
     Raises:
         PageRefused: what is there is not to be trusted.
     """
-    refusals: list[PageRefused] = []
-    for find in (_among_descriptors, _in_directories):
-        try:
-            found = find(root, owner, asleep)
-        except PageRefused as refusal:
-            refusals.append(refusal)
-        else:
-            if found is not None:
-                return found
-    if refusals:
-        raise refusals[0]
-    return None
+    refused: PageRefused | None = None
+    try:
+        found = _among_descriptors(root, owner)
+    except PermissionError:
+        again = False
+    except PageRefused as refusal:
+        refused = refusal
+    else:
+        if found is not None or again:
+            return found
+    found = _in_directories(root, owner, asleep)
+    if found is None and refused is not None:
+        raise refused
+    return found
 
 
 def open_in(directory: int | None, name: str, user_id: int) -> int:
@@ -165,11 +169,17 @@ def trusted_directory(anchor: int, path: str, user_id: int) -> Generator[int]:
         os.close(directory)
 
 
-def _among_descriptors(root: str, owner: Owner, _asleep: bool) -> int | None:
-    """The probe keeps its page open, so it is found here also after a log-out removed the file."""
+def _among_descriptors(root: str, owner: Owner) -> int | None:
+    """The probe keeps its page open, so it is found here also after a log-out removed the file.
+
+    Raises:
+        PermissionError: they may not be seen.
+    """
     folder = f"{root}/proc/{owner.pid}/fd"
     try:
         names = os.listdir(folder)[:_MOST_DESCRIPTORS]  # noqa: PTH208 - no Path per descriptor
+    except PermissionError:
+        raise
     except OSError:
         return None
     ending = f"/{owner.page_name}"

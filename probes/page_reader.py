@@ -39,13 +39,17 @@ _NOT_COUNTED = "the job does not tell"
 _CONTRADICTORY = "the figures in its state page contradict each other"
 
 
-def find_page(root: str, owner: Owner, *, asleep: bool = False) -> PageReader | None:
+def find_page(
+    root: str, owner: Owner, *, asleep: bool = False, again: bool = False
+) -> PageReader | None:
     """The page of a process; ``None``: it has none, or none that this user may see.
+
+    The arguments are those of `open_page`.
 
     Raises:
         PageRefused: what is there is not to be trusted, or not of this process or this version.
     """
-    descriptor = open_page(root, owner, asleep=asleep)
+    descriptor = open_page(root, owner, asleep=asleep, again=again)
     return None if descriptor is None else reader_of(descriptor, owner)
 
 

@@ -16,8 +16,7 @@ _STAT_BYTES = 1024
 _CHECK_SECONDS = 5.0
 """Between two looks whether it is still its page, or whether there is one by now."""
 _SELDOM_SECONDS = 30.0
-_SETTLED_SECONDS = 60.0
-"""A process of this age that has no page hardly gets one."""
+"""The same for an old process without one: the longer it has had none, the less likely it gets one."""
 
 
 class WatchedProcess:
@@ -40,6 +39,7 @@ class WatchedProcess:
         self._reader: PageReader | None = None
         self._refusal: str | None = None
         self._due = 0.0
+        self._searched = False
         self._pid = pid
         self.look()
         self.owner = self._owner()
@@ -91,6 +91,7 @@ class WatchedProcess:
         """Its page has been seen: look for it now."""
         if self._reader is None:
             self._due = 0.0
+            self._searched = False
 
     def leave(self, now: int) -> ProbeReading | None:
         """What it leaves, now that it is gone; ``None``: nothing, or it has ended well."""
@@ -125,7 +126,8 @@ class WatchedProcess:
         if self._reader is not None and not self._reader.unlinked and self._reader.held():
             return
         try:
-            found = find_page(self._root, self.owner, asleep=self._asleep)
+            found = find_page(self._root, self.owner, asleep=self._asleep, again=self._searched)
+            self._searched = self._reader is None
         except PageRefused as refusal:
             self._drop(str(refusal))
             return
@@ -142,9 +144,10 @@ class WatchedProcess:
             self._reader = None
         self._reader = found or self._reader
         age = moment - self.owner.start_ticks / TICKS_PER_SECOND
-        if self._reader is None and age > _SETTLED_SECONDS:
+        if self._reader is None:
+            wait = min(max(_CHECK_SECONDS, age), _SELDOM_SECONDS)
             # Spread over time by pid, so that not all come due in the same tick.
-            self._due = moment + _SELDOM_SECONDS * (1.0 + self.owner.pid % 16 / 16)
+            self._due = moment + wait * (1.0 + self.owner.pid % 16 / 16)
 
     def _drop(self, why: str) -> None:
         self._refusal = why

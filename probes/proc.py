@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 from .interest import Interest
-from .proc_attached import is_part_of, mark_attached
+from .proc_attached import has_parts, mark_attached
 from .proc_command import is_boundary
 from .proc_entry import Entry, Gone
 from .proc_facts import FactsReader
@@ -53,6 +53,7 @@ class ProcessSource:
         self._facts = FactsReader(root)
         self._tree = ProcessTree(root)
         self._entries: dict[int, Entry] = {}
+        self._latest: dict[tuple[int, float], ProcessReading] = {}
         self._known: frozenset[int] = frozenset()
         self._ranks = RankFinder()
         self._heirs: dict[int, int] = {}
@@ -61,6 +62,8 @@ class ProcessSource:
         self._due: frozenset[int] | None = None
         self._own_pid = os.getpid()
         self._told_of_more = False
+        self._seen: set[int] = set()
+        """Looked at in this read, and there."""
 
     def read(self) -> tuple[ProcessReading, ...]:
         """One reading per process that is there.
@@ -78,6 +81,7 @@ class ProcessSource:
         except OSError as error:
             raise SourceAbsent("there is no /proc here: is it mounted?") from error
         self._facts.refresh()
+        self._seen.clear()
         main = self._present(wanted)
         if wanted and not main:
             self._check_hidden()
@@ -94,7 +98,12 @@ class ProcessSource:
         self._forget({*main, *above, *below})
         readings = mark_attached(readings, {*self._interest.attached(), *self._heirs.values()})
         self._interest.set_ranks(self._ranks.find(readings, self._interest.by_gpu()))
+        self._latest = {(each.pid, each.start_time_seconds): each for each in readings}
         return tuple(sorted(readings, key=lambda reading: reading.pid))
+
+    def latest(self, pid: int, start_time_seconds: float) -> ProcessReading | None:
+        """What was read last of a process of interest. Any thread may ask."""
+        return self._latest.get((pid, start_time_seconds))
 
     def close(self) -> None:
         """Give all descriptors back."""
@@ -115,10 +124,13 @@ class ProcessSource:
 
     def _look_at(self, pid: int) -> bool:
         """Whether it is there. One that ended makes room for a new one of its pid."""
+        if pid in self._seen:
+            return True  # what starts many ranks is asked for by each of them
         entry = self._entries.get(pid)
         try:
             if entry is not None:
                 entry.look()
+                self._seen.add(pid)
                 return True
         except Gone:
             self._drop(pid)
@@ -126,6 +138,7 @@ class ProcessSource:
             self._entries[pid] = Entry(pid, self._root, self._descriptors, self._facts)
         except Gone:
             return False
+        self._seen.add(pid)
         return True
 
     def _above(self, main: list[int]) -> list[int]:
@@ -152,7 +165,7 @@ class ProcessSource:
     def _has_parts(self, pid: int, main: list[int]) -> bool:
         """Whether one that was asked for is a worker of it, and so has brothers."""
         own = self._command(pid)
-        return any(is_part_of(self._command(each), own) for each in main)
+        return has_parts(own, (self._command(each) for each in main))
 
     def _command(self, pid: int) -> tuple[str, ...] | None:
         entry = self._entries.get(pid)
@@ -238,6 +251,7 @@ class ProcessSource:
             return None
 
     def _drop(self, pid: int) -> None:
+        self._seen.discard(pid)
         entry = self._entries.pop(pid, None)
         if entry is not None:
             entry.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -29,11 +29,12 @@ def mark_attached(
     ]
 
 
-def is_part_of(command: Sequence[str] | None, parents: Sequence[str] | None) -> bool:
-    """Whether it was forked, or started by multiprocessing, from a program: a worker, not a job."""
-    if not command or not parents or python_of(parents) is None:
+def has_parts(command: Sequence[str] | None, others: Iterable[Sequence[str] | None]) -> bool:
+    """Whether one of ``others`` was forked, or started by multiprocessing, from a program of this
+    command: a worker, not a job."""
+    if not command or python_of(command) is None:
         return False
-    return command == parents or is_spawned(command)
+    return any(other and (other == command or is_spawned(other)) for other in others)
 
 
 def _programs(asked: ProcessReading, by_pid: dict[int, ProcessReading]) -> Iterator[int]:
@@ -44,7 +45,7 @@ def _programs(asked: ProcessReading, by_pid: dict[int, ProcessReading]) -> Itera
         return
     top, seen = asked, {asked.pid}
     while (above := by_pid.get(top.parent_pid or 0)) and above.pid not in seen:
-        if not is_part_of(top.command, above.command):
+        if not has_parts(above.command, (top.command,)):
             break
         seen.add(above.pid)
         top = above

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from .exits import Watched, forget_old
@@ -17,10 +18,13 @@ from .interest import Interest
 from .proc_files import Descriptors, KeptFiles
 from .proc_text import parse_stat, parse_switches, parse_wait_channel, text
 from .rank_reading import ExitReading, ThreadReading, ThreadsReading
+from .sample import ProcessReading
 
 NAMED = ("pt_autograd", "pt_nccl", "pt_gloo")
 MOST_NAMED = 12
 LIST_SECONDS = 15.0
+FRESH_SECONDS = 0.1
+"""What was read so short a time ago is of this tick, also at five ticks a second."""
 _MOST_LISTED = 4096
 _MOST_RANKS = 64
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
@@ -33,12 +37,19 @@ class ThreadSource:
     Args:
         interest: says which processes are ranks.
         root: of the file system with ``proc`` in it.
+        latest: the latest reading of a process, by pid and start time, where another source has one.
     """
 
     name = "threads"
 
-    def __init__(self, interest: Interest, root: Path = Path("/")) -> None:
+    def __init__(
+        self,
+        interest: Interest,
+        root: Path = Path("/"),
+        latest: Callable[[int, float], ProcessReading | None] = lambda _pid, _start: None,
+    ) -> None:
         self._interest = interest
+        self._latest = latest
         self._root = root
         self._descriptors = Descriptors(most=512)
         self._ranks: dict[tuple[int, float], _Rank] = {}
@@ -57,7 +68,7 @@ class ThreadSource:
             if rank is None:
                 rank = self._ranks[key] = _Rank(*key, self._root, self._descriptors)
             with contextlib.suppress(OSError):  # it is ending
-                reading = rank.read()
+                reading = rank.read(self._latest(*key))
                 if reading is not None:
                     readings.append(reading)
         return tuple(readings)
@@ -108,8 +119,11 @@ class _Rank:
             files.close()
         self._named.clear()
 
-    def read(self) -> ThreadsReading | None:
+    def read(self, process: ProcessReading | None) -> ThreadsReading | None:
         """
+        Args:
+            process: its latest reading, if there is one.
+
         Raises:
             OSError: when the process has ended.
         """
@@ -117,7 +131,8 @@ class _Rank:
         if now >= self._due:
             self._due = now + LIST_SECONDS
             self._list()
-        main = self._main_thread()
+        fresh = process is not None and now - process.monotonic_seconds < FRESH_SECONDS
+        main = self._main_thread_of(process) if process and fresh else self._main_thread()
         if main is None:
             return None
         others = [self._thread(tid, files) for tid, files in list(self._named.items())]
@@ -159,6 +174,26 @@ class _Rank:
             wait_channel=channel if stat.state != "R" else None,
             voluntary_switches=voluntary,
             involuntary_switches=involuntary,
+        )
+
+    def _main_thread_of(self, process: ProcessReading) -> ThreadReading | None:
+        """What the kernel says of a process is of its main thread, except the times of all threads."""
+        if process.voluntary_switches is None or process.state is None:
+            return self._main_thread()  # they are not read of every process
+        cpu_seconds = process.cpu_seconds
+        if cpu_seconds is None or process.threads != 1:
+            stat = parse_stat(self._main.read("stat", 1024))
+            if stat is None:
+                return None
+            cpu_seconds = (stat.cpu_ticks or 0) / _TICKS_PER_SECOND
+        return ThreadReading(
+            tid=self._pid,
+            name=process.name or "",
+            state=process.state,
+            cpu_seconds=cpu_seconds,
+            wait_channel=process.wait_channel,
+            voluntary_switches=process.voluntary_switches,
+            involuntary_switches=process.involuntary_switches,
         )
 
     def _thread(self, tid: int, files: KeptFiles) -> ThreadReading | None:

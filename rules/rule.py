@@ -7,10 +7,10 @@ Meaning, Impact, Diagnosis and Mitigation, from which ``gputop rules ID`` and th
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from statistics import median
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -28,6 +28,8 @@ from .finding import Severity, Subject, Verdict
 from .history import History
 from .progress import is_unsettled
 
+_Made = TypeVar("_Made")
+
 
 class Threshold(msgspec.Struct, frozen=True):
     """A number that a rule compares with; it can be changed in the settings."""
@@ -39,11 +41,22 @@ class Threshold(msgspec.Struct, frozen=True):
     """Who says so."""
 
 
-class Scene(msgspec.Struct, frozen=True):
+class Scene:
     """What a rule may look at."""
 
-    frame: Frame
-    history: History
+    __slots__ = ("_made", "frame", "history")
+
+    def __init__(self, frame: Frame, history: History) -> None:
+        self.frame = frame
+        self.history = history
+        self._made: dict[Callable[[Scene], Any], Any] = {}
+
+    def once(self, make: Callable[[Scene], _Made]) -> _Made:
+        """What ``make`` finds in this scene, worked out for the first rule that asks for it."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: _Made = self._made[make]
+        return found
 
 
 class Rule(ABC):

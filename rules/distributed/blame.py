@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
-from ...probes.frame import JobFrame
 from ..finding import Severity, Verdict
 from ..rule import Rule, Scene
 from .standstill import (
@@ -65,6 +64,29 @@ def _in_d(look: Look) -> bool:
     return look.rank.activity is not None and look.rank.activity.state == "D"
 
 
+class _Charge(NamedTuple):
+    """A rank that does not wait for others, why, and the verdict of the rules about other causes."""
+
+    look: Look
+    still: Standstill
+    cause: Cause | None
+    dropped: Verdict
+
+
+def _charges(scene: Scene) -> list[_Charge]:
+    return [
+        _Charge(
+            look=look,
+            still=still,
+            cause=cause_of(look, scene),
+            dropped=Verdict(subject=rank_subject(job, look.rank), holds=False),
+        )
+        for job in scene.frame.running
+        for still in (standstill(job, scene.frame),)
+        for look in still.others
+    ]
+
+
 class BlameRule(Rule):
     """A rule about the rank that keeps the others of its job waiting for one kind of cause."""
 
@@ -77,18 +99,16 @@ class BlameRule(Rule):
     job_wide = True
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        for job in scene.frame.running:
-            still = standstill(job, scene.frame)
-            for look in still.others:
-                yield self._judge_rank(job, look, still, scene)
+        for charge in scene.once(_charges):
+            yield self._judge_rank(charge, scene) if charge.cause == self.cause else charge.dropped
 
-    def _judge_rank(self, job: JobFrame, look: Look, still: Standstill, scene: Scene) -> Verdict:
-        subject = rank_subject(job, look.rank)
+    def _judge_rank(self, charge: _Charge, scene: Scene) -> Verdict:
+        look, still = charge.look, charge.still
         seconds = self.seconds(look, still)
-        if cause_of(look, scene) != self.cause or seconds < SHORTEST_SECONDS:
-            return Verdict(subject=subject, holds=False)
+        if seconds < SHORTEST_SECONDS:
+            return charge.dropped
         return Verdict(
-            subject=subject,
+            subject=charge.dropped.subject,
             holds=True,
             severity=self.severity_of(seconds, still),
             confidence=1.0 if look.rank.phase_source != "inferred" else 0.7,

@@ -17,6 +17,8 @@ from gputop.probes.page_steps import LONGEST_STEPS, NEWEST_STEPS
 from gputop.probes.probe_reading import AllocatorReading, CollectiveReading, LoaderReading
 
 Read = Callable[[MadePage], PageReader]
+LONG_UP = 3600 * SECOND
+"""A moment on a machine that has been up for longer than the oldest step of a test."""
 
 
 @pytest.fixture
@@ -217,7 +219,7 @@ def test_a_step_that_is_being_stored_when_first_seen_is_told_later(reader: Read)
 
 
 def test_the_ring_of_steps_goes_round(reader: Read) -> None:
-    now = time.monotonic_ns()
+    now = LONG_UP
     page = trained_page(now, steps=300)
     made = reader(page)
     numbers = [each.number for each in made.read(now).steps]
@@ -264,22 +266,21 @@ def test_segments_are_the_newest_phases_each_with_its_step(reader: Read) -> None
 
 
 def test_the_whole_ring_is_told_at_first_and_the_newest_part_of_it_later(reader: Read) -> None:
-    now = time.monotonic_ns()
-    page = trained_page(now, steps=800)
+    page = trained_page(LONG_UP, steps=800)
     made = reader(page)
-    assert [len(made.read(now).segments) for _ in range(3)] == [1024, 1024, SEGMENTS]
-    assert made.read(now).segments[-1].phase == "backward"
+    assert [len(made.read(LONG_UP).segments) for _ in range(3)] == [1024, 1024, SEGMENTS]
+    assert made.read(LONG_UP).segments[-1].phase == "backward"
 
 
 def test_words_that_were_overwritten_while_the_ring_was_read_are_left_out(reader: Read) -> None:
-    now = time.monotonic_ns()
-    page = trained_page(now, steps=800)
+    page = trained_page(LONG_UP, steps=800)
     head = 1 + 2 * 800 + 2
     for index in range(head, head + 20):  # stored after the copy of the head was taken
         page.words(
-            layout.RINGS_AT + index % layout.RING_WORDS * 8, layout.word(now - 5 + index, C["eval"])
+            layout.RINGS_AT + index % layout.RING_WORDS * 8,
+            layout.word(LONG_UP - 5 + index, C["eval"]),
         )
-    segments = reader(page).read(now).segments
+    segments = reader(page).read(LONG_UP).segments
     assert len(segments) == layout.RING_WORDS - 20
     assert "eval" not in {each.phase for each in segments}
 
