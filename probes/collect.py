@@ -43,6 +43,8 @@ from .wire import Message, Splitter, WireError, decode_command, encode
 
 COMMANDS_FD = 0
 SAMPLES_FD = 1
+_GARBAGE = 20_000
+"""New objects after which to look for garbage; a sample has some thousands, and leaves none."""
 
 
 def collect(
@@ -84,6 +86,7 @@ def collect(
         send(sample)
         if not gc.isenabled():  # it is off while a program starts
             gc.freeze()
+            gc.set_threshold(_GARBAGE, 10, 10)
             gc.enable()
 
 

@@ -25,6 +25,8 @@ def derive_nvlinks(
     """
     if readings is None:
         return None
+    if previous and len(previous) == len(readings) and all(map(_sent_again, readings, previous)):
+        return tuple(previous)
     before = {link.link: link for link in previous or ()}
     return tuple([_derive(reading, before.get(reading.link)) for reading in readings])
 
@@ -32,7 +34,11 @@ def derive_nvlinks(
 def errors_since_start(links: Sequence[NvlinkFrame] | None) -> int | None:
     """Over all links; ``None`` where no link tells of any kind."""
     told = [
-        link for link in links or () if any(getattr(link, name) is not None for name in _ERRORS)
+        link
+        for link in links or ()
+        if link.crc_errors is not None
+        or link.replay_errors is not None
+        or link.recovery_errors is not None
     ]
     if not told:
         return None
@@ -44,13 +50,22 @@ def errors_since_start(links: Sequence[NvlinkFrame] | None) -> int | None:
     )
 
 
+def _sent_again(reading: NvlinkReading, previous: NvlinkFrame) -> bool:
+    return (
+        reading.stamp_seconds is not None
+        and reading.stamp_seconds == previous.stamp_seconds
+        and reading.active == previous.active
+        and reading.link == previous.link
+    )
+
+
 def _derive(reading: NvlinkReading, previous: NvlinkFrame | None) -> NvlinkFrame:
     # Without the driver's time there are no rates: the reading itself may be many samples old.
     passed = 0.0
     if previous is not None and reading.stamp_seconds and previous.stamp_seconds:
         passed = reading.stamp_seconds - previous.stamp_seconds
-        if not passed and reading.active == previous.active:
-            return previous  # sent again
+        if _sent_again(reading, previous):
+            return previous
     rates = {
         f"{name}_per_second": rate(
             getattr(reading, name), getattr(previous, name) if previous else None, passed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from .nvml_call import Answer, Calls
@@ -126,12 +127,18 @@ def _entries(calls: Calls, fields: list[Field]) -> bytes:
     function = getattr(nvml.nvmlLib, "nvmlDeviceGetFieldValues", None)
     if function is None:
         raise nvml.NVMLError(nvml.NVML_ERROR_FUNCTION_NOT_FOUND)
-    request = b"".join(_ENTRY.pack(id_, scope, 0, 0, 0, 0, _NO_NUMBER) for id_, scope in fields)
+    request = _request(tuple(fields))
     buffer = ctypes.create_string_buffer(request, len(request))
     code = function(calls.handle, len(fields), buffer)
     if code:
         raise nvml.NVMLError(code)
     return buffer.raw
+
+
+@lru_cache(maxsize=64)
+def _request(fields: tuple[Field, ...]) -> bytes:
+    # The same few questions are asked at each tick.
+    return b"".join(_ENTRY.pack(id_, scope, 0, 0, 0, 0, _NO_NUMBER) for id_, scope in fields)
 
 
 def _refusal(calls: Calls, field: Field, code: int) -> str:

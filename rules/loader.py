@@ -21,6 +21,8 @@ def loader_workers(rank: RankFrame, frame: Frame) -> tuple[ProcessFrame, ...]:
     PyTorch names them ``pt_data_worker`` where it can; where none has that name, every child counts
     that is not known to be something else.
     """
+    if not rank.workers:
+        return ()
     pids = set(rank.workers)
     children = [process for process in frame.processes if process.pid in pids]
     named = tuple(process for process in children if process.name == "pt_data_worker")

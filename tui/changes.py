@@ -28,7 +28,7 @@ def _changed_spans(before: Line, after: Line) -> Iterator[tuple[int, int]]:
         old, new = before[old_at], after[new_at]
         old_at, new_at = old_at + 1, new_at + 1
         end = column + width_of(new[0])
-        if old == new:
+        if old is new or old == new:
             column = end
             continue
         old_end = column + width_of(old[0])

@@ -46,8 +46,8 @@ class PcieReplays(GpuRule):
         subject = self.subject_of(gpu)
         window = self.limit["window_seconds"]
         series = scene.history.gpu(gpu.index, "pcie_replays_since_start")
-        grown, seconds = series.grown(window), series.covered(window)
-        if not grown or grown < _FEWEST or not seconds:
+        grown = series.grown(window)
+        if not grown or grown < _FEWEST or not (seconds := series.covered(window)):
             return Verdict(subject=subject, holds=False)
         faster = _GIGATRANSFERS.get(gpu.pcie_generation or 1, 64.0) / _GIGATRANSFERS[1]
         most = self.limit["replays_per_lane"] * faster * (gpu.pcie_width or 1)

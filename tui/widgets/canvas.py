@@ -16,6 +16,8 @@ from ..glyphs import to_ascii
 from ..lines import Line, width_of
 from ..look import app_of, codes_of, styles_of
 
+_Placed = tuple[int, int, str, str]
+"""First column, the one after the last, text and role of a span."""
 _RESET = "\x1b[0m"
 _PLAIN = ("", "NoneNoneNoneNone")
 _SYSTEMS = {
@@ -41,6 +43,8 @@ class Canvas(Widget):
         self._shown_size = Size(0, 0)
         self._styles: dict[str, Style] = {}
         self._codes: dict[str, tuple[str, str]] = {}
+        self._placed: dict[int, list[_Placed] | None] = {}
+        """Lines of this picture of which parts are painted, by number."""
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -54,6 +58,7 @@ class Canvas(Widget):
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""
         before, self._lines = self._lines, list(lines)
+        self._placed.clear()
         size, self._shown_size = self._shown_size, self.size
         if size != self.size or len(before) != len(self._lines):
             self.refresh()
@@ -77,16 +82,15 @@ class Canvas(Widget):
         """Cells of a line as what the terminal is sent; ``None`` where strips must do it."""
         if y >= len(self._lines):
             return None
+        if y not in self._placed:
+            self._placed[y] = self._place(self._lines[y])
+        placed = self._placed[y]
+        if placed is None:
+            return None
         parts: list[str] = []
         code, ground = _PLAIN
-        column = 0
-        for text, role in self._lines[y]:
-            if not text.isascii():
-                text = self._convert(text)
-                if len(text) != width_of(text):
-                    return None
-            first, column = column, column + len(text)
-            if column <= start:
+        for first, last, text, role in placed:
+            if last <= start:
                 continue
             if first >= end:
                 break
@@ -97,6 +101,19 @@ class Canvas(Widget):
                 code, ground = wanted, wanted_ground
             parts.append(text)
         return "".join([*parts, _RESET if code else ""])
+
+    def _place(self, line: Line) -> list[_Placed] | None:
+        """The spans, each with its columns; ``None`` where a character is not of one cell."""
+        placed: list[_Placed] = []
+        column = 0
+        for text, role in line:
+            if not text.isascii():
+                text = self._convert(text)
+                if len(text) != width_of(text):
+                    return None
+            first, column = column, column + len(text)
+            placed.append((first, column, text, role))
+        return placed
 
     def _restyle(self) -> None:
         self._take_styles()
