@@ -33,7 +33,7 @@ from .source import Part, Source
 
 GRACE_RATIO = 0.25
 """Share of the interval for which a sample waits for its sources before it leaves without them."""
-STAGGER_SECONDS = 0.004
+STAGGER_SECONDS = 0.01
 """So long one source is waited for before another one is asked beside it."""
 FORGET_SECONDS = 60.0
 """A reading of this age is not sent again, except a GPU's, whose row must stay."""

@@ -25,7 +25,6 @@ from .nvml_values import (
     ratio,
     thousandths,
     total,
-    up_to,
     watts,
     word,
 )
@@ -40,9 +39,8 @@ _FIELDS: tuple[Field, ...] = (
     PCIE_RX_BYTES,
     PCIE_REPLAYS,
 )
-_CLOCK_SM, _CLOCK_MEMORY = 1, 2
+_CLOCK_SM = 1
 _SENSOR_GPU = 0
-_LOWEST_PERFORMANCE_STATE = 15
 
 
 def read_fast(
@@ -104,8 +102,6 @@ def _temperatures(calls: Calls, fields: Fields, values: Values) -> None:
 
 def _clocks(calls: Calls, fields: Fields) -> None:
     fields.put("sm_clock_hertz", calls.ask("nvmlDeviceGetClockInfo", _CLOCK_SM).then(hertz))
-    memory = calls.ask("nvmlDeviceGetClockInfo", _CLOCK_MEMORY)
-    fields.put("memory_clock_hertz", memory.then(hertz))
     reasons = calls.first(
         ("nvmlDeviceGetCurrentClocksEventReasons",),
         ("nvmlDeviceGetCurrentClocksThrottleReasons",),
@@ -114,8 +110,6 @@ def _clocks(calls: Calls, fields: Fields) -> None:
         "throttle_reasons",
         reasons.then(count).then(lambda bits: Answer(throttle_words(bits))),
     )
-    state = calls.ask("nvmlDeviceGetPerformanceState")
-    fields.put("performance_state", state.then(up_to(_LOWEST_PERFORMANCE_STATE)))
 
 
 def _replays(calls: Calls, values: Values) -> Answer[int]:

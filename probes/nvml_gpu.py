@@ -22,6 +22,7 @@ from .nvml_slow import (
     read_identity,
     read_limits,
     read_modes,
+    read_pace,
     read_pcie_link,
     read_pcie_max,
 )
@@ -64,6 +65,7 @@ class _Device:
         self.link_states = Slow(self.links.read, 10, share + 4 * _GOLDEN_RATIO)
         self.rest = (
             Slow(read_pcie_link, 4, share + 2 * _GOLDEN_RATIO),
+            Slow(read_pace, 4, share + 7 * _GOLDEN_RATIO),
             Slow(read_health, 8, share + 3 * _GOLDEN_RATIO),
             Slow(read_pcie_max, 30, share + 5 * _GOLDEN_RATIO),
             Slow(read_fabric, 30, share + 6 * _GOLDEN_RATIO),

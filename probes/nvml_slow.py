@@ -20,6 +20,7 @@ from .nvml_words import ARCHITECTURES, COMPUTE_MODES
 _SHUTDOWN, _SLOWDOWN, _MEMORY_MAX = 0, 1, 2
 _CLOCK_GRAPHICS, _CLOCK_SM, _CLOCK_MEMORY = 0, 1, 2
 _SENSOR_GPU = 0
+_LOWEST_PERFORMANCE_STATE = 15
 _NODE_MASKS, _SCOPE_NODE = 4, 0
 _BITS_PER_MASK = 64
 _RETRY_SECONDS = 3.0
@@ -127,6 +128,14 @@ def _from_margin(calls: Calls, threshold_margin: int) -> Answer[int]:
     margin = calls.ask("nvmlDeviceGetMarginTemperature")
     here = calls.ask("nvmlDeviceGetTemperature", _SENSOR_GPU)
     return margin.then(lambda left: here.then(lambda at: Answer(at + left - threshold_margin)))
+
+
+def read_pace(calls: Calls, fields: Fields) -> None:
+    """What changes only when the GPU wakes up or falls asleep."""
+    memory = calls.ask("nvmlDeviceGetClockInfo", _CLOCK_MEMORY)
+    fields.put("memory_clock_hertz", memory.then(hertz))
+    state = calls.ask("nvmlDeviceGetPerformanceState")
+    fields.put("performance_state", state.then(up_to(_LOWEST_PERFORMANCE_STATE)))
 
 
 def read_pcie_link(calls: Calls, fields: Fields) -> None:

@@ -26,63 +26,60 @@ _MEGAHERTZ_IMPOSSIBLE = 20_000
 _PERCENT_ROUNDING = 101.0
 
 
-def _number(value: Any, blank: int) -> Answer[Any]:
-    if 0 <= value < blank:
-        return Answer(value)
+# Each rule looks first for the good value, which is nearly always there: some hundred are judged at
+# each tick.
+
+
+def _no_number(value: Any) -> Answer[Any]:
     if math.isfinite(value) and value < 0:
         return Answer(None, f"driver reported {value}")
     return Answer(None, NO_VALUE)
 
 
+def _impossible(value: Any, words: str) -> Answer[Any]:
+    """Beyond what can be: told as it was said, unless it says that there is no value."""
+    if 0 <= value < _BLANK_32:
+        return Answer(None, f"driver reported {words}")
+    return _no_number(value)
+
+
 def count(value: int) -> Answer[int]:
     """A 64-bit number of anything, counters and bytes included."""
-    return _number(value, _BLANK_64)
+    return Answer(value) if 0 <= value < _BLANK_64 else _no_number(value)
 
 
 def word(value: int) -> Answer[int]:
     """A 32-bit number of anything."""
-    return _number(value, _BLANK_32)
+    return Answer(value) if 0 <= value < _BLANK_32 else _no_number(value)
 
 
 def scaled(factor: float) -> Callable[[Any], Answer[float]]:
     """A 32-bit number times ``factor``."""
-
-    def rule(value: Any) -> Answer[float]:
-        return _number(value, _BLANK_32).then(lambda number: Answer(number * factor))
-
-    return rule
+    return lambda value: Answer(value * factor) if 0 <= value < _BLANK_32 else _no_number(value)
 
 
 def multiple(factor: int) -> Callable[[int], Answer[int]]:
     """A 64-bit whole number times ``factor``."""
-
-    def rule(value: int) -> Answer[int]:
-        return count(value).then(lambda number: Answer(number * factor))
-
-    return rule
+    return lambda value: Answer(value * factor) if 0 <= value < _BLANK_64 else _no_number(value)
 
 
 def thousandths(value: int) -> Answer[float]:
     """A 64-bit number of milli-units."""
-    return count(value).then(lambda number: Answer(number / 1000))
+    return Answer(value / 1000) if 0 <= value < _BLANK_64 else _no_number(value)
 
 
 def up_to(highest: int) -> Callable[[int], Answer[int]]:
     """A small number of which higher ones mean "unknown"."""
-    return lambda value: word(value).then(
-        lambda number: Answer(number) if number <= highest else Answer(None, NO_VALUE)
-    )
+    return lambda value: Answer(value) if 0 <= value <= highest else _no_number(value)
 
 
 def ratio(percent: float) -> Answer[float]:
     """Per cent → ratio from 0 to 1. Measured shares may be a rounding above 100; more is no share."""
-
-    def rule(number: float) -> Answer[float]:
-        if number > _PERCENT_ROUNDING or (isinstance(number, int) and number > 100):
-            return Answer(None, f"driver reported {number:.6g} %")
-        return Answer(min(number / 100, 1.0))
-
-    return _number(percent, _BLANK_32).then(rule)
+    if 0 <= percent <= 100:
+        return Answer(percent / 100)
+    if not isinstance(percent, int) and 100 < percent <= _PERCENT_ROUNDING:
+        return Answer(1.0)
+    return _impossible(percent, f"{percent:.6g} %")
 
 
 def flag(value: int) -> Answer[bool]:
@@ -92,24 +89,16 @@ def flag(value: int) -> Answer[bool]:
 
 def celsius(value: int) -> Answer[float]:
     """A temperature that a running chip can have."""
-
-    def rule(number: float) -> Answer[float]:
-        if number > _CELSIUS_IMPOSSIBLE:
-            return Answer(None, f"driver reported {number} °C")
-        return Answer(float(number))
-
-    return _number(value, _BLANK_32).then(rule)
+    if 0 <= value <= _CELSIUS_IMPOSSIBLE:
+        return Answer(float(value))
+    return _impossible(value, f"{value} °C")
 
 
 def hertz(megahertz: int) -> Answer[float]:
     """MHz → Hz of a clock that a chip can have."""
-
-    def rule(number: float) -> Answer[float]:
-        if number > _MEGAHERTZ_IMPOSSIBLE:
-            return Answer(None, f"driver reported {number} MHz")
-        return Answer(number * 1e6)
-
-    return _number(megahertz, _BLANK_32).then(rule)
+    if 0 <= megahertz <= _MEGAHERTZ_IMPOSSIBLE:
+        return Answer(megahertz * 1e6)
+    return _impossible(megahertz, f"{megahertz} MHz")
 
 
 def watts(limit: float | None) -> Callable[[int], Answer[float]]:
@@ -117,11 +106,11 @@ def watts(limit: float | None) -> Callable[[int], Answer[float]]:
     highest = _WATTS_IMPOSSIBLE if limit is None or limit <= 0 else limit * _WATTS_OVER_LIMIT
 
     def rule(milliwatts: int) -> Answer[float]:
-        if milliwatts / 1000 > highest:
-            return Answer(None, f"driver reported {milliwatts / 1000:.6g} W")
-        return Answer(milliwatts / 1000)
+        if 0 <= milliwatts / 1000 <= highest and milliwatts < _BLANK_32:
+            return Answer(milliwatts / 1000)
+        return _impossible(milliwatts, f"{milliwatts / 1000:.6g} W")
 
-    return lambda value: _number(value, _BLANK_32).then(rule)
+    return rule
 
 
 def named(words: dict[int, str]) -> Callable[[int], Answer[str]]:
@@ -131,22 +120,22 @@ def named(words: dict[int, str]) -> Callable[[int], Answer[str]]:
 
 def total(value: int) -> Answer[int]:
     """A size in bytes of something that is there; so not 0."""
-    return count(value).then(
-        lambda number: Answer(number) if number else Answer(None, "driver reported a size of 0")
-    )
+    return count(value) if value else Answer(None, "driver reported a size of 0")
 
 
 def part_of(whole: int | None) -> Callable[[int], Answer[int]]:
     """Bytes of ``whole`` bytes; without a whole a part means nothing."""
 
-    def rule(number: int) -> Answer[int]:
+    def rule(value: int) -> Answer[int]:
+        if whole is not None and 0 <= value <= whole:
+            return Answer(value)
+        if not 0 <= value < _BLANK_64:
+            return _no_number(value)
         if whole is None:
             return Answer(None, "driver reported no total")
-        if number > whole:
-            return Answer(None, "driver reported more used than there is")
-        return Answer(number)
+        return Answer(None, "driver reported more used than there is")
 
-    return lambda value: count(value).then(rule)
+    return rule
 
 
 def text(value: str) -> Answer[str]:
