@@ -8,9 +8,10 @@ throttling is counted by the group whose quota ran out, and memory against a lim
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+
+import msgspec
 
 from .proc_files import Descriptors, KeptFiles
 from .proc_text import number
@@ -21,8 +22,7 @@ _STAT_BYTES = 16384
 _Limit = TypeVar("_Limit", int, float)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True):
     """Names of files and keys in one version."""
 
     usage: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
+
+import msgspec
 
 UNIFIED = ""
 """Stands for version 2 where a controller of version 1 would be named."""
@@ -29,11 +30,10 @@ class CgroupMount(NamedTuple):
     """The group that is seen at ``folder``: in a container often not the root of the hierarchy."""
 
 
-@dataclass(frozen=True, slots=True)
-class CgroupMounts:
+class CgroupMounts(msgspec.Struct, frozen=True):
     """The hierarchies that are mounted."""
 
-    by_controller: Mapping[str, CgroupMount] = field(default_factory=dict[str, CgroupMount])
+    by_controller: Mapping[str, CgroupMount] = msgspec.field(default_factory=dict[str, CgroupMount])
 
     def folder_of(self, memberships: Mapping[str, str], controller: str) -> tuple[str, str] | None:
         """Mount folder and the path below it of a process's group for one controller.

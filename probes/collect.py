@@ -8,12 +8,12 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from .. import __version__
-from .cgroup import CgroupSource
 from .collector import Collector
 from .command import (
     Attach,
@@ -27,22 +27,18 @@ from .command import (
     TakeStacks,
 )
 from .host import HostSource
-from .infiniband import InfinibandSource
 from .interest import Interest
 from .limits import COLLECTOR_NAME
-from .numa import NumaSource
 from .nvml import NvmlDriver
-from .probe_source import ProbeSource
 from .proc import ProcessSource
 from .sample import SCHEMA_VERSION, Hello, Reply, Sample
-from .stack_source import StackSource, StackWishes
+from .stack_wishes import StackWishes
 from .target import TargetError, environment_of, send_signal
-from .threads import ThreadSource
-from .topology import TopologySource
 from .wire import Message, Splitter, WireError, decode_command, encode
 
 COMMANDS_FD = 0
 SAMPLES_FD = 1
+_LATE_SECONDS = 1.0
 _GARBAGE = 20_000
 """New objects after which to look for garbage; a sample has some thousands, and leaves none."""
 
@@ -81,9 +77,15 @@ def collect(
     wishes = StackWishes()
     obey = partial(_obey, collector=collector, interest=interest, wishes=wishes, send=send)
     threading.Thread(target=_listen, args=(obey,), name="commands", daemon=True).start()
-    _add_sources(collector, interest, wishes, without)
+    rest = _add_first(collector, interest, wishes, without)
+    if pids:
+        rest()  # somebody has come for a job, and wants all of it
+    late = not pids
     for sample in collector.samples():
         send(sample)
+        if late:
+            late = False
+            threading.Thread(target=_add_late, args=(collector, rest), daemon=True).start()
         if not gc.isenabled():  # it is off while a program starts
             gc.freeze()
             gc.set_threshold(_GARBAGE, 10, 10)
@@ -98,22 +100,51 @@ def boot_id(root: Path = Path("/")) -> str:
         return ""
 
 
-def _add_sources(
+def _add_first(
     collector: Collector, interest: Interest, wishes: StackWishes, without: frozenset[str]
-) -> None:
+) -> Callable[[], None]:
+    """Add what every row of the first picture needs. Returns what adds the rest."""
     if "nvml" not in without:
         collector.add(NvmlDriver(collector.add, interest))
+    processes = ProcessSource(interest)
     if "processes" not in without:
-        processes = ProcessSource(interest)
         collector.add(processes)
+    if "host" not in without:
+        collector.add(HostSource())
+    return partial(_add_rest, collector, interest, wishes, processes, without)
+
+
+def _add_late(collector: Collector, rest: Callable[[], None]) -> None:
+    """Add the rest after the first sample: loading it takes as long as all that was needed for that."""
+    seconds = min(collector.interval_seconds / 2, _LATE_SECONDS)
+    time.sleep(seconds)
+    rest()
+    if collector.interval_seconds > 2 * seconds:
+        collector.hurry()  # the second sample is far away
+
+
+def _add_rest(
+    collector: Collector,
+    interest: Interest,
+    wishes: StackWishes,
+    processes: ProcessSource,
+    without: frozenset[str],
+) -> None:
+    from .cgroup import CgroupSource
+    from .infiniband import InfinibandSource
+    from .numa import NumaSource
+    from .probe_source import ProbeSource
+    from .stack_source import StackSource
+    from .threads import ThreadSource
+    from .topology import TopologySource
+
+    if "processes" not in without:
         collector.add(ThreadSource(interest, latest=processes.latest))
         collector.add(StackSource(wishes))
     if "inprocess" not in without:
         collector.add(ProbeSource(interest))
     if "cgroups" not in without:
         collector.add(CgroupSource(interest))
-    if "host" not in without:
-        collector.add(HostSource())
     if "infiniband" not in without:
         collector.add(InfinibandSource())
     if "topology" not in without:

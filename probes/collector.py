@@ -11,8 +11,9 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
+
+import msgspec
 
 from .limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from .probe_reading import ProbeReading
@@ -39,24 +40,23 @@ FORGET_SECONDS = 60.0
 """A reading of this age is not sent again, except a GPU's, whose row must stay."""
 
 
-@dataclass
-class _Gathered:
+class _Gathered(msgspec.Struct):
     """The newest parts of all sources, sorted by kind."""
 
     driver: DriverReading | None = None
     host: HostReading | None = None
     topology: TopologyReading | None = None
     gpu_paths: GpuPathsReading | None = None
-    placements: list[PlacementReading] = field(default_factory=list[PlacementReading])
-    gpus: list[GpuReading] = field(default_factory=list[GpuReading])
-    xids: list[XidReading] = field(default_factory=list[XidReading])
-    processes: list[ProcessReading] = field(default_factory=list[ProcessReading])
-    cgroups: list[CgroupReading] = field(default_factory=list[CgroupReading])
-    ports: list[PortReading] = field(default_factory=list[PortReading])
-    probes: list[ProbeReading] = field(default_factory=list[ProbeReading])
-    threads: list[ThreadsReading] = field(default_factory=list[ThreadsReading])
-    stacks: list[StackReading] = field(default_factory=list[StackReading])
-    exits: list[ExitReading] = field(default_factory=list[ExitReading])
+    placements: list[PlacementReading] = msgspec.field(default_factory=list[PlacementReading])
+    gpus: list[GpuReading] = msgspec.field(default_factory=list[GpuReading])
+    xids: list[XidReading] = msgspec.field(default_factory=list[XidReading])
+    processes: list[ProcessReading] = msgspec.field(default_factory=list[ProcessReading])
+    cgroups: list[CgroupReading] = msgspec.field(default_factory=list[CgroupReading])
+    ports: list[PortReading] = msgspec.field(default_factory=list[PortReading])
+    probes: list[ProbeReading] = msgspec.field(default_factory=list[ProbeReading])
+    threads: list[ThreadsReading] = msgspec.field(default_factory=list[ThreadsReading])
+    stacks: list[StackReading] = msgspec.field(default_factory=list[StackReading])
+    exits: list[ExitReading] = msgspec.field(default_factory=list[ExitReading])
 
     def add(self, part: Part) -> None:
         """File one part."""
@@ -121,6 +121,11 @@ class Collector:
         runner = SourceRunner(source, self._ask_next, self._clock)
         self._runners.append(runner)
         self._waiting.append(runner)
+
+    @property
+    def interval_seconds(self) -> float:
+        """Between samples."""
+        return self._interval
 
     def set_interval(self, seconds: float) -> float:
         """From the next sample on; returns what it was held to."""

@@ -1,7 +1,5 @@
 """What a front end may ask of a collector, over its standard input."""
 
-from __future__ import annotations
-
 import msgspec
 
 

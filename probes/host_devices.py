@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from .host_text import Disk, Network
 from .proc_files import read_file
@@ -25,8 +26,7 @@ _MAX_SPEED = 10_000_000
 """In Mbit/s; virtual ones claim 2**32 - 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Link:
+class _Link(msgspec.Struct, frozen=True):
     has_device: bool
     speed_bytes_per_second: float | None
     up: bool | None

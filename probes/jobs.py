@@ -8,7 +8,8 @@ same rank: that joins one torchrun per simulated node, and keeps two runs of the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from .frame import JobFrame, ProcessRole, RankFrame
 from .jobs_parts import Part, Parts
@@ -21,8 +22,7 @@ from .sample import GpuReading, ProcessReading
 _KEEPERS = ("launcher", "wrapper", "shell")
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(msgspec.Struct, frozen=True):
     """What one process is within its job. ``rank_pid`` is set for workers alone."""
 
     role: ProcessRole = "other"
@@ -32,8 +32,7 @@ class Member:
     job_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(msgspec.Struct, frozen=True):
     """The jobs of one sample."""
 
     members: Mapping[int, Member]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from .jobs_roles import Roles
 from .proc_ranks import Identity, SlurmStep, slurm_step_of
 
 
-@dataclass(slots=True)
-class Part:
+class Part(msgspec.Struct):
     """Ranks of one job."""
 
     origin: int | None = None
     """Pid of what started them; ``None`` where they started on their own, or Slurm did it."""
     launched: bool = False
     """The origin is a launcher by name: all that it starts is one job, doubles included."""
-    ranks: list[int] = field(default_factory=list[int])
+    ranks: list[int] = msgspec.field(default_factory=list[int])
 
 
 class Parts:

@@ -10,7 +10,6 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 
@@ -33,15 +32,13 @@ _Key = tuple[int, int, int]
 """User, pid in the job's own namespace, start time."""
 
 
-@dataclass
-class _Dead:
+class _Dead(msgspec.Struct):
     reading: ProbeReading
     directory: str
     told: int = 0
 
 
-@dataclass
-class _Directory:
+class _Directory(msgspec.Struct):
     """One that was looked into."""
 
     changed: int = -1

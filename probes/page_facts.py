@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from .inprocess import layout
 from .page_values import entries, flag, items, json_object, real, text, whole, wholes
@@ -51,28 +52,26 @@ class Group(NamedTuple):
     ranks: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """What seldom changes."""
 
-    fields: _Fields = field(default_factory=dict[str, Any])
+    fields: _Fields = msgspec.field(default_factory=dict[str, Any])
     """Of a `ProbeReading`, as they stand."""
     phases: tuple[str | None, ...] = ()
     """Name by code, for every code that a word can hold."""
     groups: tuple[Group, ...] = ()
-    threads: dict[int, str] = field(default_factory=dict[int, str])
+    threads: dict[int, str] = msgspec.field(default_factory=dict[int, str])
     main_slot: int = 0
-    loader: _Fields = field(default_factory=dict[str, Any])
+    loader: _Fields = msgspec.field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True)
-class Gauges:
+class Gauges(msgspec.Struct, frozen=True):
     """What is looked at once a second."""
 
     taken: int = 0
     """Nanoseconds of the monotonic clock; 0: not told."""
-    fields: _Fields = field(default_factory=dict[str, Any])
-    loader: _Fields = field(default_factory=dict[str, Any])
+    fields: _Fields = msgspec.field(default_factory=dict[str, Any])
+    loader: _Fields = msgspec.field(default_factory=dict[str, Any])
 
 
 def parse_facts(payload: bytes) -> Facts:

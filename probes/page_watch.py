@@ -127,7 +127,7 @@ class WatchedProcess:
             return
         try:
             found = find_page(self._root, self.owner, asleep=self._asleep, again=self._searched)
-            self._searched = self._reader is None
+            self._searched = found is None
         except PageRefused as refusal:
             self._drop(str(refusal))
             return
@@ -151,6 +151,7 @@ class WatchedProcess:
 
     def _drop(self, why: str) -> None:
         self._refusal = why
+        self._searched = False
         if self._reader is not None:
             self._reader.close()
             self._reader = None

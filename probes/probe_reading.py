@@ -4,8 +4,6 @@ All moments are on the node's monotonic clock. Times per phase are *exclusive*: 
 without the phases inside it, so they sum to the span they divide.
 """
 
-from __future__ import annotations
-
 import msgspec
 
 from .reading import Reading

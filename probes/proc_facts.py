@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from .cgroup_paths import container_id, parse_memberships, single_path
 from .environment import parse_environment
@@ -29,8 +30,7 @@ _ENDED = "the process has ended"
 _DEFERRED = ("command", "environment")
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(msgspec.Struct):
     """Values that stand for a while."""
 
     user_id: int | None = None
@@ -41,8 +41,8 @@ class Facts:
     allowed_cpus: int | None = None
     cgroup: str | None = None
     container_id: str | None = None
-    environment: dict[str, str] = field(default_factory=dict[str, str])
-    missing: Missing = field(default_factory=dict[str, str])
+    environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    missing: Missing = msgspec.field(default_factory=dict[str, str])
 
     @property
     def whole(self) -> bool:

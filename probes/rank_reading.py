@@ -1,7 +1,5 @@
 """What is read of a training process from outside, beyond what any process shows: threads, stacks, end."""
 
-from __future__ import annotations
-
 import msgspec
 
 from .reading import Missing, Reading

@@ -1,7 +1,5 @@
 """What every reading has."""
 
-from __future__ import annotations
-
 import msgspec
 
 Missing = dict[str, str]

@@ -11,8 +11,6 @@ in words. Every reading carries the moment it was taken on the node's monotonic 
 is late has its last reading sent again, and only this moment tells.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Readings of the roads out of the node, and of where everything sits in it."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

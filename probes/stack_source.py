@@ -2,50 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from .rank_reading import StackReading
 from .source import SourceAbsent
 from .stack_dump import find_py_spy
 from .stack_reader import REINSTALL, StackReader
+from .stack_wishes import StackWishes
 from .target import start_time_of
 
 EVERY_SECONDS = 2.0
 """Between two dumps of one process."""
-LONGEST_WISH_SECONDS = 60.0
 SHARE = 0.5
 """Of the time that passes, which dumps may take; with many ranks they come round less often."""
 _KEPT_SECONDS = 45.0
-_MOST = 256
 _SLACK_SECONDS = 0.05
-
-
-class StackWishes:
-    """Of which processes stacks are wanted, and until when. Any thread may write and read."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._until: dict[int, float] = {}
-
-    def want(self, pids: Iterable[int], seconds: float) -> None:
-        """From now on, for so many seconds; 0: no more."""
-        until = time.monotonic() + min(seconds, LONGEST_WISH_SECONDS)
-        with self._lock:
-            if seconds <= 0:
-                for pid in pids:
-                    self._until.pop(pid, None)
-                return
-            for pid in list(pids)[:_MOST]:
-                self._until[pid] = max(until, self._until.get(pid, 0.0))
-
-    def wanted(self, now: float) -> list[int]:
-        """Those whose time has not run out."""
-        with self._lock:
-            self._until = {pid: until for pid, until in self._until.items() if until > now}
-            return list(self._until)
 
 
 class StackSource:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from msgspec.structs import replace
 
 from ..probes.frame import Frame
@@ -23,8 +23,7 @@ _LEVELS: tuple[Severity, ...] = ("info", "warning", "error")
 _BASE: Severity = "info"
 
 
-@dataclass
-class _Span:
+class _Span(msgspec.Struct):
     """Time over which something held. All times are monotonic seconds."""
 
     began: float
@@ -44,8 +43,7 @@ class _Span:
         return True
 
 
-@dataclass
-class _Case:
+class _Case(msgspec.Struct):
     """One rule on one subject, from the first frame in which it held.
 
     Each severity has its own hold-down both ways: the finding gets worse only once the worse has
@@ -54,7 +52,7 @@ class _Case:
 
     rule: Rule
     verdict: Verdict
-    spans: dict[Severity, _Span] = field(default_factory=dict[Severity, _Span])
+    spans: dict[Severity, _Span] = msgspec.field(default_factory=dict[Severity, _Span])
     """Of each severity or worse; the lowest is the case's own."""
     active: bool = False
 

@@ -149,17 +149,17 @@ def test_mig_instances_follow_a_new_partition(tmp_path: Path) -> None:
 
 def test_one_failing_call_costs_one_value(shared: tuple[SimulatedNvml, Watch]) -> None:
     node, watch = shared
-    node.fault("nvmlDeviceGetPerformanceState", 3, "TIMEOUT")
+    node.fault("nvmlDeviceGetUtilizationRates", 3, "TIMEOUT")
     node.fault("nvmlDeviceGetMemoryInfo", 3, "UNKNOWN")
     gpu = watch.tick().gpu(3)
-    assert gpu.missing["performance_state"] == "driver says: Timeout"
+    assert gpu.missing["utilization_ratio"] == "driver says: Timeout"
     assert gpu.missing["memory_used_bytes"] == "driver says: Unknown Error"
     assert gpu.power_watts is not None
     # Neither is remembered.
-    node.fault("nvmlDeviceGetPerformanceState", 3, "none")
+    node.fault("nvmlDeviceGetUtilizationRates", 3, "none")
     node.fault("nvmlDeviceGetMemoryInfo", 3, "none")
     gpu = watch.tick().gpu(3)
-    assert gpu.performance_state is not None
+    assert gpu.utilization_ratio is not None
     assert gpu.memory_used_bytes is not None
 
 

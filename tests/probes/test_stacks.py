@@ -16,7 +16,8 @@ import pytest
 
 from gputop.probes.stack_dump import find_py_spy, run_py_spy
 from gputop.probes.stack_reader import VOTES, StackReader
-from gputop.probes.stack_source import EVERY_SECONDS, StackSource, StackWishes
+from gputop.probes.stack_source import EVERY_SECONDS, StackSource
+from gputop.probes.stack_wishes import StackWishes
 from gputop.probes.target import start_time_of
 
 BUSY = """

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
+import msgspec.inspect
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gputop.probes import wire
-from gputop.probes.command import Attach, SetInterval, Stop
+from gputop.probes.command import Attach, Command, SetInterval, Stop
 from gputop.probes.sample import SCHEMA_VERSION, GpuReading, Hello, Reply, Sample
 
 SAMPLE = Sample(
@@ -108,3 +111,33 @@ def test_a_message_over_the_limit_is_refused() -> None:
     huge = Reply(command_id=1, ok=True, message="x" * (wire.MAX_MESSAGE_BYTES + 1))
     with pytest.raises(wire.WireError, match="over the limit"):
         wire.encode(huge)
+
+
+def structs_in(kind: msgspec.inspect.Type) -> Iterator[type]:
+    if isinstance(kind, msgspec.inspect.StructType):
+        yield kind.cls
+        for each in kind.fields:
+            yield from structs_in(each.type)
+    if isinstance(kind, msgspec.inspect.UnionType):
+        for each_type in kind.types:
+            yield from structs_in(each_type)
+    if isinstance(kind, msgspec.inspect.CollectionType):
+        yield from structs_in(kind.item_type)
+    if isinstance(kind, msgspec.inspect.DictType):
+        yield from structs_in(kind.value_type)
+
+
+def test_types_of_messages_need_no_evaluation_at_start() -> None:
+    kinds = {
+        each
+        for root in (wire.Message, Command)
+        for each in structs_in(msgspec.inspect.type_info(root))
+    }
+    assert {Sample, GpuReading, Stop} <= kinds
+    texts = {
+        f"{kind.__name__}.{name}"
+        for kind in kinds
+        for name, annotation in kind.__annotations__.items()
+        if isinstance(annotation, str)
+    }
+    assert texts == set()
