@@ -10,6 +10,7 @@ from .frame import Frame, ProcessFrame
 from .frozen import extend
 from .jobs import Grouping
 from .rates import counter_rates
+from .reading import Missing
 from .sample import GpuProcessReading, GpuReading, ProcessReading, Sample
 
 _RATES = {
@@ -20,8 +21,8 @@ _RATES = {
     "voluntary_switches_per_second": "voluntary_switches",
 }
 
-_Placement = tuple[int, GpuProcessReading]
-"""GPU index, and what the driver says of the process there."""
+_Placement = tuple[GpuReading, GpuProcessReading]
+"""A GPU, and what the driver says of the process there."""
 
 
 def derive_processes(
@@ -58,7 +59,7 @@ def _derive_process(
         reading,
         **counter_rates(reading, previous, _RATES, missing),
         **_membership(reading.pid, grouping),
-        **_on_gpus(placements),
+        **_on_gpus(placements, missing),
         age_seconds=age_seconds,
         missing=missing,
     )
@@ -77,11 +78,15 @@ def _membership(pid: int, grouping: Grouping) -> dict[str, Any]:
     }
 
 
-def _on_gpus(placements: Sequence[_Placement]) -> dict[str, Any]:
+def _on_gpus(placements: Sequence[_Placement], missing: Missing) -> dict[str, Any]:
     memory = [on.memory_bytes for _, on in placements if on.memory_bytes is not None]
     sm = [on.sm_ratio for _, on in placements if on.sm_ratio is not None]
+    if not memory:
+        missing["gpu_memory_bytes"] = _why_not(placements, "processes.memory_bytes")
+    if not sm:
+        missing["sm_ratio"] = _why_not(placements, "processes.sm_ratio")
     return {
-        "gpus": tuple(sorted({index for index, _ in placements})),
+        "gpus": tuple(sorted({gpu.index for gpu, _ in placements})),
         "gpu_memory_bytes": sum(memory) if memory else None,
         "sm_ratio": fmean(sm) if sm else None,
     }
@@ -92,5 +97,11 @@ def _placements(gpus: Sequence[GpuReading], grouping: Grouping) -> dict[int, lis
     for gpu in gpus:
         for on in gpu.processes or ():
             pid = grouping.local_pids.get(on.pid, on.pid)
-            placed.setdefault(pid, []).append((gpu.index, on))
+            placed.setdefault(pid, []).append((gpu, on))
     return placed
+
+
+def _why_not(placements: Sequence[_Placement], field: str) -> str:
+    if not placements:
+        return "the driver lists it on no GPU"
+    return placements[0][0].missing.get(field, "not told by the driver")

@@ -246,10 +246,19 @@ def test_a_process_on_two_gpus_is_counted_on_both() -> None:
 
 
 def test_hidden_memory_is_unknown_not_zero() -> None:
-    on = gpu(10, processes=(GpuProcessReading(pid=100),))
+    why = {"processes.sm_ratio": "no permission"}
+    on = gpu(10, processes=(GpuProcessReading(pid=100),), missing=why)
     row = fold(sample(10, gpus=(on,), processes=(process(10),))).processes[0]
-    assert row.gpu_memory_bytes is None
-    assert row.sm_ratio is None
+    assert (row.gpu_memory_bytes, row.sm_ratio) == (None, None)
+    assert row.missing["gpu_memory_bytes"] == "not told by the driver"
+    assert row.missing["sm_ratio"] == "no permission"
+
+
+def test_a_process_on_no_gpu_says_so() -> None:
+    row = fold(sample(10, processes=(process(10),))).processes[0]
+    assert (row.gpu_memory_bytes, row.sm_ratio) == (None, None)
+    assert row.missing["sm_ratio"] == "the driver lists it on no GPU"
+    assert row.missing["gpu_memory_bytes"] == "the driver lists it on no GPU"
 
 
 def host(moment: float, **fields: Any) -> HostReading:
