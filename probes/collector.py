@@ -113,8 +113,7 @@ class Collector:
         self._news: SimpleQueue[None] = SimpleQueue()
         self._hurry = False
         self._sequence = 0
-        self._interval = 1.0
-        self.set_interval(interval_seconds)
+        self._interval = _held(interval_seconds)
 
     def add(self, source: Source) -> None:
         """Take up a source. Any thread may call this at any time."""
@@ -129,7 +128,7 @@ class Collector:
 
     def set_interval(self, seconds: float) -> float:
         """From the next sample on; returns what it was held to."""
-        self._interval = min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, seconds))
+        self._interval = _held(seconds)
         self.hurry()
         return self._interval
 
@@ -234,3 +233,7 @@ class Collector:
                 if not forgotten or isinstance(part, GpuReading):
                     gathered.add(part)
         return gathered, tuple(statuses)
+
+
+def _held(interval_seconds: float) -> float:
+    return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, interval_seconds))

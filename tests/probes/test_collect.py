@@ -104,6 +104,30 @@ def node() -> Iterator[SimulatedNvml]:
         yield simulated
 
 
+LATE = {"threads", "stacks", "inprocess", "cgroups", "infiniband", "topology", "numa"}
+"""Sources that the first picture can do without."""
+
+
+def sources_of(sample: Sample) -> set[str]:
+    return {source.name for source in sample.sources if source.monotonic_seconds is not None}
+
+
+def test_the_rest_of_the_sources_comes_soon_after_the_first_sample(node: SimulatedNvml) -> None:
+    with running(node, "--interval=30") as collector:
+        first = collector.sample()
+        assert not LATE & sources_of(first)
+        assert {"nvml", "processes", "host", "nvml gpu 7"} <= sources_of(first)
+        second = collector.sample()
+        assert second.monotonic_seconds - first.monotonic_seconds < 10.0
+        assert sources_of(second) >= LATE - {"infiniband", "numa"}
+        assert {source.name for source in second.sources} >= LATE
+
+
+def test_for_a_process_that_was_asked_for_all_sources_begin_at_once(node: SimulatedNvml) -> None:
+    with running(node, "--interval=30", f"--pid={os.getpid()}") as collector:
+        assert {source.name for source in collector.sample().sources} >= LATE
+
+
 def test_the_stream_opens_with_a_hello_and_goes_on_with_samples(node: SimulatedNvml) -> None:
     with running(node) as collector:
         hello = collector.next()
