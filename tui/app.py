@@ -14,7 +14,9 @@ from rich.text import Text
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
+from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.theme import Theme
 
 from ..rules.finding import Judgement
 from .driver import QuietDriver
@@ -74,6 +76,7 @@ class GputopApp(App[int]):
     """
 
     TITLE = "gputop"
+    theme = Reactive(THEMES[0].name)
     CSS = "Screen { layers: base; }"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -111,9 +114,11 @@ class GputopApp(App[int]):
         self._drawn = 0.0
         self._note = note
         self._draw_due = False
-        for theme in THEMES:
-            self.register_theme(theme)
-        self.theme = THEMES[0].name
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        """Ours alone. Known from the first moment, or all styles would be worked out twice."""
+        return {theme.name: theme for theme in THEMES}
 
     def get_default_screen(self) -> Screen[None]:
         return MainScreen()
