@@ -20,6 +20,7 @@ _PRESSURES = {
 _RATES = {
     "swap_in_bytes_per_second": "swap_in_bytes",
     "swap_out_bytes_per_second": "swap_out_bytes",
+    "tcp_segments_per_second": "tcp_sent_segments",
     "tcp_retransmissions_per_second": "tcp_retransmitted_segments",
     **_PRESSURES,
 }

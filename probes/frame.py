@@ -140,6 +140,8 @@ class HostFrame(HostReading, frozen=True, kw_only=True, omit_defaults=False):
     tcp_retransmission_ratio: float | None = None
     """Of the segments sent since the previous frame."""
     age_seconds: float = 0.0
+    tcp_segments_per_second: float | None = None
+    """Sent for the first time: those sent again are not among them."""
 
 
 class CgroupFrame(CgroupReading, frozen=True, kw_only=True, omit_defaults=False):

@@ -43,6 +43,7 @@ from .link.rdma_rate_degraded import RdmaRateDegraded
 from .link.rdma_retransmissions import RdmaRetransmissions
 from .link.rdma_signal_errors import RdmaSignalErrors
 from .link.rdma_silent import RdmaSilent
+from .link.tcp_retransmissions import TcpRetransmissions
 from .memory.device_memory_nearly_full import DeviceMemoryNearlyFull
 from .memory.memory_held_by_no_process import MemoryHeldByNoProcess
 from .rule import Rule
@@ -88,6 +89,7 @@ RULES: tuple[type[Rule], ...] = (
     RdmaRetransmissions,
     RdmaSilent,
     CollectivesOverEthernet,
+    TcpRetransmissions,
     OtherTenant,
 )
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from operator import attrgetter
 from statistics import median
 
-from ..probes.frame import Frame, GpuFrame, HostFrame, RankFrame
+from ..probes.frame import Frame, GpuFrame, HostFrame, NetworkFrame, RankFrame
 from ..probes.frame_links import PortFrame
 from ..probes.infiniband_counters import CounterKind, of_kind
 from ..probes.nvml_words import THROTTLE_REASONS
@@ -43,8 +43,12 @@ HOST_SIGNALS = (
     "write_bytes_per_second",
     "rx_bytes_per_second",
     "tx_bytes_per_second",
+    "tcp_sent_segments",
+    "tcp_retransmitted_segments",
     "tcp_retransmission_ratio",
 )
+NETWORK_SIGNALS = ("rx_bytes_per_second", "tx_bytes_per_second")
+"""Of single network interfaces."""
 PROCESS_SIGNALS = ("cpu_cores", "blocked")
 """Of ranks and their workers. ``blocked`` is 1 in state D, else 0: its mean is a share of time."""
 CGROUP_SIGNALS = ("throttled_ratio",)
@@ -128,6 +132,10 @@ class History:
         """A signal of `PORT_SIGNALS`, or ``errors KIND``."""
         return self._series(f"port {device}/{port}", signal)
 
+    def network(self, name: str, signal: str) -> Series:
+        """A signal of `NETWORK_SIGNALS`."""
+        return self._series(f"network {name}", signal)
+
     def placement(self, pid: int) -> Series:
         """1 while a rank ran away from its GPU's memory node, else 0."""
         return self._series(f"process {pid}", "off_node")
@@ -190,11 +198,12 @@ class History:
 
 _of_gpu: Callable[[GpuFrame], tuple[float | None, ...]] = attrgetter(*GPU_SIGNALS)
 _of_host: Callable[[HostFrame], tuple[float | None, ...]] = attrgetter(*HOST_SIGNALS)
+_of_network: Callable[[NetworkFrame], tuple[float | None, ...]] = attrgetter(*NETWORK_SIGNALS)
 _of_port: Callable[[PortFrame], tuple[float | None, ...]] = attrgetter(*PORT_SIGNALS)
 _ERROR_COLUMNS = tuple(f"errors {kind}" for kind in ERROR_KINDS)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _columns(subject: str, signals: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((subject, signal) for signal in signals)
 
@@ -213,6 +222,9 @@ def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
                 yield (subject, THROTTLED), _throttle_bits(gpu.throttle_reasons)
     if frame.host is not None:
         yield from zip(_columns("host", HOST_SIGNALS), _of_host(frame.host), strict=True)
+        for network in frame.host.networks or ():
+            columns = _columns(f"network {network.name}", NETWORK_SIGNALS)
+            yield from zip(columns, _of_network(network), strict=True)
     for job in frame.running:
         for rank in job.ranks:
             subject = f"rank {rank.pid}"

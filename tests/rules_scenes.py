@@ -342,6 +342,8 @@ def _host(moment: float) -> HostReading:
         pressure_io_full_seconds=0.0,
         disks=(),
         networks=(),
+        tcp_sent_segments=int(5000 * moment),
+        tcp_retransmitted_segments=int(0.5 * moment),
     )
 
 

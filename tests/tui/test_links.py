@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -11,14 +12,14 @@ from hypothesis import strategies as st
 
 from gputop.probes.frame_links import LinkFrame
 from gputop.probes.frame_topology import TopologyFrame
-from gputop.rules.finding import Judgement
+from gputop.rules.finding import Finding, Judgement, Subject
 from gputop.tui.lines import text_of, width_of
 from gputop.tui.missing import why_missing
 from gputop.tui.screens.link_screen import draw
 from gputop.tui.screens.picture_screen import picture
 from gputop.tui.view import Block, View, link_target
 
-from tui_watch import app_of, changed, judgement, view
+from tui_watch import UNIX, app_of, changed, judgement, view
 
 SCENARIOS = ("healthy", "link-down", "two-islands", "congested-infiniband", "gpu-lost")
 
@@ -120,6 +121,58 @@ def test_names_from_outside_cannot_break_the_picture(odd: str) -> None:
     link = LinkFrame(id=odd, kind="ethernet", device=odd, state=odd)
     shown: dict[str, Any] = {"links": (link,)}
     drawn(view(changed(judgement(), **shown)), 80, 24)
+
+
+def test_interfaces_of_the_host_have_a_past() -> None:
+    (row,) = [line for line in text(view(), 200, 50).splitlines() if line.split()[:1] == ["eth0"]]
+    assert "▁▁▁▁" in row
+
+
+def test_an_interface_without_a_speed_has_a_past_against_its_own_most() -> None:
+    judged = judgement("input-bound")
+    links = [
+        msgspec.structs.replace(link, limit_bytes_per_second=None) if link.id == "eth0" else link
+        for link in judged.frame.links
+    ]
+    shown = text(view(changed(judged, links=tuple(links))), 200, 50)
+    (row,) = [line for line in shown.splitlines() if line.split()[:1] == ["eth0"]]
+    assert "▇" in row
+
+
+def test_tcp_has_a_line() -> None:
+    (row,) = [line for line in text(view(), 80, 23).splitlines() if line.startswith(" TCP")]
+    assert re.search(r"sends +[\d.]+k? segments/s · sent again +0\.0\d %", row)
+
+
+def test_tcp_that_loses_says_so() -> None:
+    judged = judgement()
+    assert judged.frame.host is not None
+    finding = Finding(
+        id="LNK513",
+        name="TCP retransmissions",
+        severity="warning",
+        subject=Subject(kind="host", id="node17"),
+        state="active",
+        since_seconds=UNIX - 20,
+        seen_seconds=20.0,
+        next_step="See ss -ti.",
+    )
+    losing = msgspec.structs.replace(judged.frame.host, tcp_retransmission_ratio=0.031)
+    judged = msgspec.structs.replace(changed(judged, host=losing), findings=(finding,))
+    (row,) = [line for line in text(view(judged)).splitlines() if line.startswith(" TCP")]
+    assert " 3.10 % " in row and "▲ TCP retransmissions" in row
+
+
+def test_tcp_that_is_not_told_says_why() -> None:
+    judged = judgement()
+    assert judged.frame.host is not None
+    silent = msgspec.structs.replace(
+        judged.frame.host,
+        tcp_sent_segments=None,
+        missing={"tcp_sent_segments": "not told by this kernel"},
+    )
+    assert "TCP  not told by this kernel" in text(view(changed(judged, host=silent)))
+    assert "TCP  the host is not read" in text(view(changed(judged, host=None)))
 
 
 async def test_enter_goes_to_the_finding() -> None:

@@ -12,12 +12,14 @@ from ..lines import blank, heading
 from ..view import Block, Target, View, finding_target, link_target
 from ..widgets.host_line import host_line
 from ..widgets.link_table import hidden_note, link_rows, links_of
+from ..widgets.tcp_line import tcp_line
 from ..widgets.top_line import top_line
 from ..widgets.topology_table import topology_lines, topology_note, wanted_lines
 from .picture_screen import PictureScreen
 
 _MATRIX_FROM = 20
 """Lines of height from which there is room for the matrix."""
+_TCP_FROM = 12
 _FEWEST_ROWS = 6
 
 
@@ -53,7 +55,8 @@ def draw(view: View, width: int, height: int) -> Block:
     """Exactly ``height`` lines of exactly ``width`` cells."""
     topology = view.frame.topology
     matrix = 1 + wanted_lines(topology) if height >= _MATRIX_FROM else 0
-    around = 3  # the top line, the title, the host
+    tcp = [tcp_line(view, width)] if height >= _TCP_FROM else []
+    around = 3 + len(tcp)  # the top line, the title, TCP, the host
     rows = 1 + len(links_of(view))
     # The matrix gives way to the roads where they would be too few to mean anything.
     if height - around - matrix < _FEWEST_ROWS:
@@ -63,7 +66,7 @@ def draw(view: View, width: int, height: int) -> Block:
     if view.filter:
         note = f" {DOT} ".join(part for part in (note, f"matching {view.filter!r}") if part)
     block = Block.of([top_line(view, width), heading("Links", width, note)])
-    block = block + link_rows(view, width, rows)
+    block = block + link_rows(view, width, rows) + Block.of(tcp)
     if matrix:
         left = height - 1 - len(block.lines) - 1
         title = heading("Topology", width, topology_note(topology))

@@ -40,7 +40,8 @@ class LinkRow(msgspec.Struct, frozen=True):
     link: LinkFrame
     finding: Finding | None
     past: Callable[[int], Sequence[float | None]] = lambda _: ()
-    """For a number of cells: the busier direction over the limit, oldest first."""
+    """For a number of cells: the busier direction over the limit, oldest first. Where there is no
+    limit, over the most of that time."""
 
 
 Cell = Callable[[LinkRow, int], Spans]
@@ -91,28 +92,27 @@ def _findings(view: View) -> dict[str, Finding]:
 
 
 def _past(view: View, link: LinkFrame, cells: int) -> list[float | None]:
-    limit = link.limit_bytes_per_second
-    both = [_series(view.history, link, way) for way in ("rx", "tx")]
-    if not limit or None in both:
-        return []
     size = cells * SAMPLES_PER_CELL
-    rx, tx = (series.last(size) if series else [] for series in both)
-    busier = [_busier(one, two, limit) for one, two in zip(rx, tx, strict=False)]
-    return buckets(busier, SAMPLES_PER_CELL, len(view.history))
+    rx, tx = (_series(view.history, link, way).last(size) for way in ("rx", "tx"))
+    busier = [_busier(one, two) for one, two in zip(rx, tx, strict=False)]
+    means = buckets(busier, SAMPLES_PER_CELL, len(view.history))
+    most = max((mean for mean in means if mean is not None), default=0.0)
+    limit = link.limit_bytes_per_second or most
+    return [None if mean is None or not limit else mean / limit for mean in means]
 
 
-def _busier(one: float | None, two: float | None, limit: float) -> float | None:
+def _busier(one: float | None, two: float | None) -> float | None:
     known = [value for value in (one, two) if value is not None]
-    return max(known) / limit if known else None
+    return max(known) if known else None
 
 
-def _series(history: History, link: LinkFrame, way: str) -> Series | None:
+def _series(history: History, link: LinkFrame, way: str) -> Series:
     if link.kind in ("pcie", "nvlink") and link.gpu_index is not None:
         return history.gpu(link.gpu_index, f"{link.kind}_{way}_bytes_per_second")
     if link.kind in ("infiniband", "roce", "rdma"):
         device, _, port = link.id.rpartition("/")
         return history.port(device, int(port), f"{way}_bytes_per_second")
-    return None
+    return history.network(link.id, f"{way}_bytes_per_second")
 
 
 def _name(row: LinkRow, width: int) -> Spans:
@@ -163,7 +163,8 @@ def _limit(row: LinkRow, width: int) -> Spans:
 
 
 def _history(row: LinkRow, width: int) -> Spans:
-    return [(sparkline(row.past(width), width, 1.0), "spark")]
+    role = "spark" if row.link.limit_bytes_per_second else "dim"
+    return [(sparkline(row.past(width), width, 1.0), role)]
 
 
 def _wait(row: LinkRow, width: int) -> Spans:
