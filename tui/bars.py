@@ -22,6 +22,11 @@ def gauge(ratio: float | None, width: int, role: str) -> tuple[Span, ...]:
     return ((full, role), (BAR_REST * (width - len(full)), "trough"))
 
 
+def level(ratio: float) -> str:
+    """The same in one cell that fills from below; empty still shows where it is."""
+    return EIGHTHS[min(len(EIGHTHS) - 1, max(0, int(ratio * len(EIGHTHS))))]
+
+
 def shares(ratios: Sequence[float], width: int) -> list[int]:
     """Whole cells for each share of one bar; together ``width`` where the ratios sum to 1."""
     cells: list[int] = []

@@ -10,8 +10,8 @@ from ...probes.frame import GpuFrame, RankFrame
 from .. import format
 from ..bars import gauge, sparkline
 from ..columns import Spans
-from ..glyphs import DASH, DOWN, SLOWED, UP
-from ..lines import LineBuilder, Span, clip, left, plain, right, width_of
+from ..glyphs import DASH, SLOWED
+from ..lines import LineBuilder, Span, left, plain, right, width_of
 
 SHOW_PHASE_AGE_SECONDS = 2.0
 _HOT_MARGIN_CELSIUS = 3.0
@@ -167,20 +167,6 @@ def clock(row: GpuRow, width: int) -> Spans:
     ]
 
 
-def pcie(row: GpuRow, width: int) -> Spans:
-    gpu = row.gpu
-    return _both_ways(
-        gpu.pcie_rx_bytes_per_second, gpu.pcie_tx_bytes_per_second, width, row.value_role
-    )
-
-
-def nvlink(row: GpuRow, width: int) -> Spans:
-    gpu = row.gpu
-    return _both_ways(
-        gpu.nvlink_rx_bytes_per_second, gpu.nvlink_tx_bytes_per_second, width, row.value_role
-    )
-
-
 def note(row: GpuRow, width: int) -> Spans:
     return LineBuilder(width).extend(row.note).line()
 
@@ -199,11 +185,3 @@ def memory_ratio(gpu: GpuFrame) -> float | None:
     if gpu.memory_used_bytes is None or not gpu.memory_total_bytes:
         return None
     return gpu.memory_used_bytes / gpu.memory_total_bytes
-
-
-def _both_ways(rx: float | None, tx: float | None, width: int, role: str) -> Spans:
-    each = (width - 1) // 2
-    if rx is None and tx is None:
-        return [(right(DASH, width), role)]
-    text = f"{format.rate(rx, each - 1)}{DOWN} {format.rate(tx, each - 1)}{UP}"
-    return [(right(clip(text, width), width), role)]

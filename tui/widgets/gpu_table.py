@@ -5,6 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from typing import Any
+
+import msgspec
 
 from ...probes.frame import Frame, GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
@@ -16,6 +19,7 @@ from ..lines import Line, LineBuilder, Span, left, plain
 from ..missing import why_no_gpus
 from ..view import Block, View, gpu_target, window
 from . import gpu_cells as cells
+from . import road_cells as roads
 from .evidence import unseen_seconds
 from .facts import xid_text, xids_of
 from .gpu_cells import GpuRow
@@ -24,7 +28,8 @@ from .marks import severity_mark
 PAST_SAMPLES_PER_CELL = 4
 """A history that moves by a cell each time would be sent whole each time."""
 _PAST_CELLS = 60
-_FULL_COLUMNS_FROM = 116
+_MEDIUM_COLUMNS_FROM = 116
+_FULL_COLUMNS_FROM = 132
 _TWO_GAPS_FROM = 176
 _WORTH_SAYING_SECONDS = 2.0
 _DEAD_SHOWN_SECONDS = 3600.0
@@ -37,11 +42,13 @@ _COMPACT: tuple[Column[GpuRow], ...] = (
     Column("util", 6, cells.utilisation_bar, rank=3, most=10, ragged=True),
     Column("%", 3, cells.utilisation),
     Column("SM", 3, cells.sm, rank=5),
-    Column("tensor", 6, cells.tensor, rank=6),
+    Column("tensor", 6, cells.tensor, rank=8),
     Column("mem GiB", 7, cells.memory, rank=1),
     Column("W", 4, cells.power, rank=1),
     Column(f"{DEGREE}C", 3, cells.temperature),
     Column("MHz", 6, cells.clock, rank=4),
+    Column("PCIe", 4, roads.pcie, rank=6),
+    Column("NVLink", 6, roads.nvlink, rank=7),
     Column("", 14, cells.note, rank=2, most=60, ragged=True),
 )
 _FULL: tuple[Column[GpuRow], ...] = (
@@ -59,10 +66,23 @@ _FULL: tuple[Column[GpuRow], ...] = (
     Column("power W", 9, cells.power),
     Column(f"{DEGREE}C", 3, cells.temperature),
     Column("SM MHz", 6, cells.clock),
-    Column("PCIe GB/s", 11, cells.pcie, rank=3),
-    Column("NVLink GB/s", 11, cells.nvlink, rank=4),
+    Column("PCIe GB/s", 11, roads.pcie, rank=3, most=25),
+    Column("NVLink GB/s", 11, roads.nvlink, rank=4, most=25),
     Column("", 24, cells.note, most=44, ragged=True),
 )
+_DISPENSABLE = 7
+"""Rank of a column from which the roads come first."""
+_NARROW: dict[str, dict[str, Any]] = {
+    "PCIe GB/s": {"title": "PCIe", "width": 4, "most": 11},
+    "NVLink GB/s": {"title": "NVLink", "width": 6, "most": 11},
+    "": {"width": 22, "most": 0},
+}
+_MEDIUM = tuple(
+    msgspec.structs.replace(column, **{"most": 0, **_NARROW.get(column.title, {})})
+    for column in _FULL
+    if column.rank < _DISPENSABLE
+)
+"""As `_FULL`, where there is no room for it: all that is left goes to the roads."""
 
 
 def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Block:
@@ -108,7 +128,7 @@ def gpus_hidden(view: View, rows: int) -> str:
 @lru_cache(16)
 def _layout(width: int) -> Layout[GpuRow]:
     if width < _FULL_COLUMNS_FROM:
-        return lay_out(_COMPACT, width)
+        return lay_out(_COMPACT if width < _MEDIUM_COLUMNS_FROM else _MEDIUM, width)
     return lay_out(_FULL, width, 2 if width >= _TWO_GAPS_FROM else 1)
 
 

@@ -18,10 +18,9 @@ from ..glyphs import DASH, DOWN, UP
 from ..lines import Line, left, plain, right
 from ..view import Block, Target, View, link_target, window
 from .marks import severity_mark
+from .road_cells import NEARLY_FULL, share_of
 
 SAMPLES_PER_CELL = 4
-_FULL = 0.85
-"""Share of its limit from which a road is nearly full."""
 _WAITS = 0.10
 _GOOD_STATES = ("up",)
 _KINDS: dict[LinkKind, str] = {
@@ -135,7 +134,7 @@ def _state(row: LinkRow, width: int) -> Spans:
 def _rate(way: str, arrow: str) -> Cell:
     def cell(row: LinkRow, width: int) -> Spans:
         value = getattr(row.link, f"{way}_bytes_per_second")
-        role = "warm" if (_share(row.link, value) or 0.0) >= _FULL else "text"
+        role = "warm" if (_share(row.link, value) or 0.0) >= NEARLY_FULL else "text"
         return [(right(f"{format.rate(value, width - 1)}{arrow}", width), role)]
 
     return cell
@@ -144,7 +143,7 @@ def _rate(way: str, arrow: str) -> Cell:
 def _bar(way: str) -> Cell:
     def cell(row: LinkRow, width: int) -> Spans:
         share = _share(row.link, getattr(row.link, f"{way}_bytes_per_second"))
-        full = share is not None and share >= _FULL
+        full = share is not None and share >= NEARLY_FULL
         return list(gauge(share, width, "warm" if full else "gauge"))
 
     return cell
@@ -189,8 +188,7 @@ def _note(row: LinkRow, width: int) -> Spans:
 
 
 def _share(link: LinkFrame, rate: float | None) -> float | None:
-    limit = link.limit_bytes_per_second
-    return rate / limit if rate is not None and limit else None
+    return share_of(rate, link.limit_bytes_per_second)
 
 
 _COLUMNS: tuple[Column[LinkRow], ...] = (

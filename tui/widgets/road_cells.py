@@ -1,0 +1,67 @@
+"""What a GPU exchanges over PCIe and NVLink, in and out, each drawn against what that road can carry."""
+
+from __future__ import annotations
+
+from .. import format
+from ..bars import gauge, level
+from ..columns import Spans
+from ..glyphs import DASH, DOWN, UP
+from ..lines import Span, right
+from .gpu_cells import GpuRow
+
+NEARLY_FULL = 0.85
+"""Share of its limit from which a road is warm."""
+_WITH_NUMBER = 5
+"""Cells of one direction from which there is room for its rate beside the fill."""
+_WITH_GAUGE = 10
+"""Cells of one direction from which a bar tells more than one cell that fills."""
+
+
+def share_of(rate: float | None, limit: float | None) -> float | None:
+    """How full a road is."""
+    return rate / limit if rate is not None and limit else None
+
+
+def pcie(row: GpuRow, width: int) -> Spans:
+    """The limit is that of the link as trained now, encoding taken off."""
+    gpu = row.gpu
+    rates = (gpu.pcie_rx_bytes_per_second, gpu.pcie_tx_bytes_per_second)
+    return _both_ways(rates, gpu.pcie_limit_bytes_per_second, width, row.value_role)
+
+
+def nvlink(row: GpuRow, width: int) -> Spans:
+    """The limit is the sum of the links that are up."""
+    gpu = row.gpu
+    rates = (gpu.nvlink_rx_bytes_per_second, gpu.nvlink_tx_bytes_per_second)
+    return _both_ways(rates, gpu.nvlink_limit_bytes_per_second, width, row.value_role)
+
+
+def _both_ways(
+    rates: tuple[float | None, float | None], limit: float | None, width: int, role: str
+) -> Spans:
+    if rates == (None, None):
+        return [(right(DASH, width), role)]
+    each = max(2, (width - 1) // 2)
+    gap = min(1, width - 2 * each)
+    spans: list[Span] = [(" " * (width - 2 * each - gap), "text")]
+    spans += _way(rates[0], limit, DOWN, each, role)
+    spans.append((" " * gap, "text"))
+    spans += _way(rates[1], limit, UP, each, role)
+    return [span for span in spans if span[0]]
+
+
+def _way(rate: float | None, limit: float | None, arrow: str, width: int, role: str) -> list[Span]:
+    """A fill, the rate where there is room, and the arrow."""
+    share = share_of(rate, limit)
+    fill = "trough" if role == "stale" else "warm" if (share or 0.0) >= NEARLY_FULL else "gauge"
+    text = "warm" if fill == "warm" else role
+    one = " " if share is None else level(share)
+    if width < _WITH_NUMBER:
+        shown = DASH if rate is None else one
+        return [(shown.rjust(width - 1), fill), (arrow, "dim")]
+    if width < _WITH_GAUGE:
+        number = min(4, width - 2)
+        gap = " " * (width - 2 - number)
+        return [(gap, "text"), (one, fill), (f"{format.rate(rate, number)}{arrow}", text)]
+    bar = width - _WITH_NUMBER - 1
+    return [*gauge(share, bar, fill), (f" {format.rate(rate, 4)}{arrow}", text)]
