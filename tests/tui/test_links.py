@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from gputop.probes.frame_links import LinkFrame
 from gputop.probes.frame_topology import TopologyFrame
 from gputop.rules.finding import Finding, Judgement, Subject
+from gputop.tui.app import GputopApp
 from gputop.tui.lines import text_of, width_of
 from gputop.tui.missing import why_missing
-from gputop.tui.screens.link_screen import draw
+from gputop.tui.screens.link_screen import draw, draw_topology
 from gputop.tui.screens.picture_screen import picture
 from gputop.tui.view import Block, View, link_target
+from gputop.tui.widgets.canvas import Canvas
 
 from tui_watch import UNIX, app_of, changed, judgement, view
 
@@ -83,6 +85,86 @@ def test_the_matrix_shows_cards_where_there_is_room() -> None:
     assert row.split()[9:19] == "NODE NODE PIX NODE SYS SYS SYS SYS NODE SYS".split()  # noqa: SIM905
     assert "NIC2" in wide
     assert "NIC2" not in text(view(judgement()), 100, 40)
+
+
+def shown_text(app: GputopApp) -> str:
+    return "\n".join(text_of(line) for line in app.screen.query_one(Canvas).lines)
+
+
+def matrix(shown: View, width: int, height: int, first: int = 0) -> list[str]:
+    def alone(shown: View, width: int, height: int) -> Block:
+        return draw_topology(shown, width, height, first)
+
+    block = picture(shown, width, height, alone)
+    assert len(block.lines) == len(block.targets) == height
+    assert {width_of(text_of(line)) for line in block.lines} == {width}
+    return [text_of(line) for line in block.lines]
+
+
+def rows_of(lines: list[str], name: str) -> list[list[str]]:
+    return [line.split() for line in lines if line.split()[:1] == [name]]
+
+
+def test_the_matrix_alone_has_the_rows_of_the_cards() -> None:
+    lines = matrix(view(), 200, 30)
+    (row,) = rows_of(lines, "NIC2")
+    assert row[1:9] == "NODE NODE PIX NODE SYS SYS SYS SYS".split()  # noqa: SIM905
+    assert row[9:19] == "NODE NODE X NODE SYS SYS SYS SYS NODE SYS".split()  # noqa: SIM905
+    assert row[19:] == ["0", "mlx5_2", "CPUs", "0-47"]
+
+
+@pytest.mark.parametrize("width", [80, 132])
+def test_where_it_is_too_narrow_the_cards_have_a_table_of_their_own(width: int) -> None:
+    lines = matrix(view(), width, 43)
+    to_gpus, to_cards = rows_of(lines, "NIC9")
+    assert to_gpus[1:9] == "SYS SYS SYS SYS NODE NODE NODE NODE".split()  # noqa: SIM905
+    assert to_cards[1:11] == "SYS SYS SYS SYS NODE NODE NODE NODE SYS X".split()  # noqa: SIM905
+
+
+def test_the_cards_are_below_the_gpus_where_a_tall_terminal_has_room() -> None:
+    (row,) = rows_of(text(view(), 200, 70).splitlines(), "NIC9")
+    assert row[-4:-2] == ["1", "mlx5_9"]
+    assert not rows_of(text(view(), 200, 45).splitlines(), "NIC9")
+
+
+@given(
+    width=st.integers(min_value=20, max_value=250),
+    height=st.integers(min_value=5, max_value=70),
+    first=st.integers(min_value=0, max_value=50),
+    gpus=st.integers(min_value=0, max_value=8),
+    nics=st.integers(min_value=0, max_value=10),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_matrix_alone_has_exactly_its_size(
+    width: int, height: int, first: int, gpus: int, nics: int
+) -> None:
+    whole = judgement().frame.topology
+    assert whole is not None
+    kept = [*range(gpus), *range(len(whole.gpus), len(whole.gpus) + nics)]
+    topology = msgspec.structs.replace(
+        whole,
+        gpus=whole.gpus[:gpus],
+        nics=whole.nics[:nics],
+        columns=tuple(whole.columns[at] for at in kept),
+        levels=tuple(tuple(whole.levels[row][at] for at in kept) for row in kept),
+    )
+    matrix(view(changed(judgement(), topology=topology)), width, height, first)
+
+
+async def test_a_key_gives_the_matrix_the_screen_and_arrows_move_it() -> None:
+    app, _ = app_of(judgement())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("3", "t")
+        await pilot.pause()
+        assert "lines 1 to 20 of 32" in shown_text(app)
+        await pilot.press("down", "down", "pagedown", "pagedown")
+        await pilot.pause()
+        assert "lines 13 to 32 of 32" in shown_text(app), "no further than its end"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "Links" in shown_text(app)
+        assert app.screen.id == "links"
 
 
 def test_a_small_terminal_keeps_the_roads() -> None:

@@ -14,13 +14,15 @@ from ..widgets.host_line import host_line
 from ..widgets.link_table import hidden_note, link_rows, links_of
 from ..widgets.tcp_line import tcp_line
 from ..widgets.top_line import top_line
-from ..widgets.topology_table import topology_lines, topology_note, wanted_lines
+from ..widgets.topology_table import topology_lines, topology_note, wanted_lines, whole_matrix
 from .picture_screen import PictureScreen
 
 _MATRIX_FROM = 20
 """Lines of height from which there is room for the matrix."""
 _TCP_FROM = 12
 _FEWEST_ROWS = 6
+_AROUND_MATRIX = 3
+"""The top line, the title, the host."""
 
 
 class LinkScreen(PictureScreen):
@@ -28,17 +30,43 @@ class LinkScreen(PictureScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,l,right", "open", "finding"),
+        Binding("t", "topology", "topology"),
     ]
 
     def __init__(self) -> None:
         super().__init__()
         self.id = "links"
+        self._matrix_alone = False
+        self._first = 0
+        """Line of the matrix at the top, where it is alone."""
 
     def draw(self, view: View, width: int, height: int) -> Block:
-        return draw(view, width, height)
+        if not self._matrix_alone:
+            return draw(view, width, height)
+        self._first = min(self._first, hidden_lines(view, width, height))
+        return draw_topology(view, width, height, self._first)
 
     def targets(self, view: View) -> Sequence[Target]:
         return [link_target(link.id) for link in links_of(view)]
+
+    def action_topology(self) -> None:
+        """The matrix alone, with all its rows, or the roads again."""
+        self._matrix_alone = not self._matrix_alone
+        self._first = 0
+        self.redraw()
+
+    def action_move(self, steps: int) -> None:
+        if self._matrix_alone:
+            self._first = max(0, self._first + steps)
+            self.redraw()
+        else:
+            super().action_move(steps)
+
+    def action_leave(self) -> None:
+        if self._matrix_alone:
+            self.action_topology()
+        else:
+            super().action_leave()
 
     def action_open(self) -> None:
         """To the finding about the selected road."""
@@ -49,6 +77,25 @@ class LinkScreen(PictureScreen):
             if finding.subject.kind == "link" and finding.subject.id == self.selected.id:
                 self.gputop.open(finding_target(finding))
                 return
+
+
+def draw_topology(view: View, width: int, height: int, first: int = 0) -> Block:
+    """The matrix alone, from its line ``first`` on."""
+    topology = view.frame.topology
+    room = height - _AROUND_MATRIX
+    lines = whole_matrix(view, width)
+    shown = lines[first : first + room]
+    notes = [topology_note(topology)]
+    if len(shown) < len(lines):
+        notes.append(f"lines {first + 1} to {first + len(shown)} of {len(lines)}")
+    title = heading("Topology", width, f" {DOT} ".join(filter(None, notes)))
+    empty = [blank(width)] * (room - len(shown))
+    return Block.of([top_line(view, width), title, *shown, *empty, host_line(view, width)])
+
+
+def hidden_lines(view: View, width: int, height: int) -> int:
+    """How many lines of the matrix there is no room for."""
+    return max(0, len(whole_matrix(view, width)) - (height - _AROUND_MATRIX))
 
 
 def draw(view: View, width: int, height: int) -> Block:

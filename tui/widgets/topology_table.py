@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ...probes.frame_topology import SELF, GpuPlace, PlacementFrame, TopologyFrame
 from .. import format
 from ..glyphs import DASH, DOT
-from ..lines import Line, LineBuilder, left, plain, right
+from ..lines import Line, LineBuilder, blank, left, plain, right
 from ..view import View
 
 _CELL = 5
@@ -17,6 +17,7 @@ _MARGIN = 1
 _ISLAND_ROLES = ("compute", "comm", "h2d", "checkpoint")
 _LEVEL_ROLES = {SELF: "dim", "PIX": "good", "PXB": "text", "PHB": "text", "SYS": "warm"}
 _LEGEND = "NVn NVLinks  PIX one switch  PXB switches  PHB host bridge  NODE one socket  SYS between sockets"
+_SHORT_LEGEND = "NVn NVLinks PIX one switch PXB more PHB bridge NODE one socket SYS two"
 
 
 def topology_note(topology: TopologyFrame | None) -> str:
@@ -39,18 +40,81 @@ def topology_note(topology: TopologyFrame | None) -> str:
 
 
 def topology_lines(view: View, width: int, rows: int) -> list[Line]:
-    """The matrix in at most ``rows`` lines: a row a GPU, a legend where there is room."""
+    """The matrix in at most ``rows`` lines: a row a GPU; cards and a legend where there is room."""
     topology = view.frame.topology
     if topology is None or not topology.gpus:
-        return [LineBuilder(width).gap(2).add("not read yet", "dim").line()][:rows]
-    columns = _columns(topology, width)
-    lines = [_header(topology, columns, width)]
-    placed = {place.gpu_index: place for place in view.frame.placements}
-    for row, gpu in enumerate(topology.gpus):
-        lines.append(_row(topology, row, gpu, placed.get(gpu.index), columns, width))
+        return _not_read(width)[:rows]
+    lines = _gpu_lines(view, topology, width)
+    cards = _card_lines(topology, width)
+    if len(lines) + len(cards) <= rows:
+        lines += cards
     if len(lines) < rows:
-        lines.append(LineBuilder(width).gap(_MARGIN).add(_LEGEND, "dim").line())
+        lines.append(_legend(width))
     return lines[:rows]
+
+
+def whole_matrix(view: View, width: int) -> list[Line]:
+    """All of it, however many lines that takes."""
+    topology = view.frame.topology
+    if topology is None or not topology.columns:
+        return _not_read(width)
+    return [
+        *_gpu_lines(view, topology, width),
+        *_card_lines(topology, width),
+        blank(width),
+        _legend(width),
+    ]
+
+
+def _not_read(width: int) -> list[Line]:
+    return [LineBuilder(width).gap(2).add("not read yet", "dim").line()]
+
+
+def _legend(width: int) -> Line:
+    legend = _LEGEND if len(_LEGEND) + _MARGIN <= width else _SHORT_LEGEND
+    return LineBuilder(width).gap(_MARGIN).add(legend, "dim").line()
+
+
+def _gpu_lines(view: View, topology: TopologyFrame, width: int) -> list[Line]:
+    columns = _columns(topology, width)
+    placed = {place.gpu_index: place for place in view.frame.placements}
+    return [
+        _header(topology, columns, width),
+        *(
+            _row(topology, row, gpu, placed.get(gpu.index), columns, width)
+            for row, gpu in enumerate(topology.gpus)
+        ),
+    ]
+
+
+def _card_lines(topology: TopologyFrame, width: int) -> list[Line]:
+    """A row a card, below those of the GPUs. Where not all columns fit, those of the cards follow in
+    tables of their own: the matrix is the same from both sides."""
+    shown = _columns(topology, width)
+    lines = [_card_row(topology, number, shown, width) for number in range(len(topology.nics))]
+    rest = range(len(shown), len(topology.columns)) if topology.nics else range(0)
+    room = max(1, (width - 2 * _MARGIN - _CELL) // _CELL)
+    for first in range(rest.start, rest.stop, room):
+        columns = range(first, min(first + room, rest.stop))
+        lines.append(_matrix_header(topology, columns, width).line())
+        lines += [
+            _card_row(topology, number, columns, width) for number in range(len(topology.nics))
+        ]
+    return lines
+
+
+def _card_row(topology: TopologyFrame, number: int, columns: Sequence[int], width: int) -> Line:
+    row, card = len(topology.gpus) + number, topology.nics[number]
+    line = LineBuilder(width).gap(_MARGIN).add(left(_short(topology, row), _CELL), "strong")
+    for column in columns:
+        level = topology.levels[row][column]
+        line.add(right(level, _CELL), _LEVEL_ROLES.get(level, "dim") if level != "SYS" else "dim")
+    node = DASH if card.numa_node is None else str(card.numa_node)
+    line.gap(2 + 4 + 2).add(right(node, 4)).gap(2).add(plain(card.name))
+    cpus = f"  CPUs {plain(card.cpus)}" if card.cpus else ""
+    if len(cpus) <= line.room:
+        line.add(cpus, "dim")
+    return line.line()
 
 
 def wanted_lines(topology: TopologyFrame | None) -> int:
@@ -69,12 +133,17 @@ def _columns(topology: TopologyFrame, width: int) -> Sequence[int]:
 
 
 def _header(topology: TopologyFrame, columns: Sequence[int], width: int) -> Line:
-    line = LineBuilder(width).gap(_MARGIN).add(left("", _CELL), "dim")
-    for column in columns:
-        line.add(right(_short(topology, column), _CELL), "dim")
+    line = _matrix_header(topology, columns, width)
     for title, size, ragged in _facts_titles():
         line.gap(2).add(left(title, size) if ragged else right(title, size), "dim")
     return line.line()
+
+
+def _matrix_header(topology: TopologyFrame, columns: Sequence[int], width: int) -> LineBuilder:
+    line = LineBuilder(width).gap(_MARGIN).add(left("", _CELL), "dim")
+    for column in columns:
+        line.add(right(_short(topology, column), _CELL), "dim")
+    return line
 
 
 def _facts_titles() -> tuple[tuple[str, int, bool], ...]:
