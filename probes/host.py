@@ -81,6 +81,7 @@ class HostSource:
     def close(self) -> None:
         """Give all descriptors back."""
         self._proc.close()
+        self._devices.close()
 
     def _parsed(self, name: str, parse: Callable[[bytes], _Parsed]) -> _Parsed | None:
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from .host_text import Disk, Network
-from .proc_files import read_file
+from .proc_files import Descriptors, KeptFiles, read_file
 from .proc_text import number
 from .sample import DiskReading, NetworkReading
 
@@ -29,7 +29,6 @@ _MAX_SPEED = 10_000_000
 class _Link(msgspec.Struct, frozen=True):
     has_device: bool
     speed_bytes_per_second: float | None
-    up: bool | None
 
 
 class Devices:
@@ -37,6 +36,7 @@ class Devices:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._states = KeptFiles(root / "sys/class/net", Descriptors())
         self._disks: dict[str, bool] = {}
         self._links: dict[str, _Link] = {}
         self._due = 0.0
@@ -95,7 +95,7 @@ class Devices:
             rx_dropped=network.rx_dropped,
             tx_dropped=network.tx_dropped,
             speed_bytes_per_second=link.speed_bytes_per_second,
-            up=link.up,
+            up=_UP.get(self._state(network.name)),
         )
 
     def _link(self, name: str) -> _Link:
@@ -110,8 +110,19 @@ class Devices:
         return _Link(
             has_device=self._path("class/net", name, "device").exists(),
             speed_bytes_per_second=speed * 1e6 / 8 if known and speed else None,
-            up=_UP.get(self._word(name, "operstate").decode("ascii", "replace")),
         )
+
+    def _state(self, name: str) -> str:
+        """The one thing about an interface that is read each time, and not seldom."""
+        try:
+            return self._states.read(f"{name}/operstate", 64).strip().decode("ascii", "replace")
+        except OSError:
+            self._states.close()  # it went away; one that comes in its place has another file
+            return ""
+
+    def close(self) -> None:
+        """Give all descriptors back."""
+        self._states.close()
 
     def _word(self, name: str, attribute: str) -> bytes:
         try:

@@ -63,6 +63,7 @@ class _Device:
         self.limits = Slow(read_limits, 10, share)
         self.modes = Slow(read_modes, 10, share + _GOLDEN_RATIO)
         self.link_states = Slow(self.links.read, 10, share + 4 * _GOLDEN_RATIO)
+        self.link_watch = Slow(self._watch_links, 2, share + 7 * _GOLDEN_RATIO)
         self.rest = (
             Slow(read_pcie_link, 4, share + 2 * _GOLDEN_RATIO),
             Slow(read_pace, 4, share + 7 * _GOLDEN_RATIO),
@@ -72,6 +73,11 @@ class _Device:
         )
         self.mig_memory = Slow(self.migs.read, 2, share)
         self.mig_mode: bool | None = None
+
+    def _watch_links(self, calls: Calls, _: Fields) -> None:
+        """Reading all about all links is dear, so it waits its turn, unless one went up or down."""
+        if self.links.changed(calls):
+            self.link_states.hurry()
 
 
 class NvmlGpu:
@@ -168,6 +174,7 @@ class NvmlGpu:
         calls, mig = device.calls, bool(device.mig_mode)
         limits = device.limits.fields.values
         # First, because it says which of the fast fields to ask for.
+        device.link_watch.refresh(calls, now)
         device.link_states.refresh(calls, now)
         fields = Fields()
         values = read_fast(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from .nvml_call import Answer, Calls, Fields
@@ -31,6 +32,7 @@ _MOST_LINKS = 36
 _BYTES_PER_KIB = 1024
 _BYTES_PER_MB = 1e6
 _DOWN = 0
+_ONE_BY_ONE = 4
 
 Remote = Literal["gpu", "switch", "other"]
 _REMOTES: dict[int, Remote] = {0: "gpu", 2: "switch"}
@@ -72,6 +74,9 @@ class Links:
         self._remotes: dict[int, tuple[Remote | None, str | None]] = {}
         self._version: int | None = None
         self._per_link = False
+        self._states: dict[int, int] = {}
+        """Link → its state as the driver told it last."""
+        self._turn = 0
 
     def read(self, calls: Calls, fields: Fields) -> None:
         """All links; empty where the chip has none."""
@@ -82,9 +87,21 @@ class Links:
                 return
             self._count = answer.value
         values = _read_all(calls, self._count)
+        self._states = _states(calls, values, range(self._count))
         links = tuple(self._link(calls, values, link) for link in range(self._count))
         self._active = tuple(link.link for link in links if link.active)
         fields.put("nvlinks", Answer(links))
+
+    def changed(self, calls: Calls) -> bool:
+        """Whether a link has gone up or down since all was read: one call for all of them, and on
+        drivers older than R510 one for each of the few whose turn it is."""
+        links: Sequence[int] = range(self._count or 0)
+        if links and calls.refusal((LINK_STATE, 0)):
+            links = [(self._turn + number) % len(links) for number in range(_ONE_BY_ONE)]
+            self._turn = links[-1] + 1
+        values = read_fields(calls, [(LINK_STATE, link) for link in links])
+        states = _states(calls, values, links)
+        return any(states[link] != self._states.get(link) for link in states)
 
     @property
     def any(self) -> bool:
@@ -137,9 +154,7 @@ class Links:
         def number(quantity: _Quantity) -> int | None:
             return _first_sane(values, quantity.fields(link))
 
-        state = number(_STATE)
-        if state is None:
-            state = calls.ask("nvmlDeviceGetNvLinkState", link).then(word).value
+        state = self._states.get(link)
         active = None if state is None else state != _DOWN
         version = number(_VERSION)
         if version is None:
@@ -194,6 +209,18 @@ def _count_links(calls: Calls) -> Answer[int]:
             calls.failure = ""
             return Answer(link)
     return Answer(_MOST_LINKS)
+
+
+def _states(calls: Calls, values: Values, links: Iterable[int]) -> dict[int, int]:
+    """The state of each link that is told; drivers that lack the field are asked link by link."""
+    states: dict[int, int] = {}
+    for link in links:
+        state = _first_sane(values, _STATE.fields(link))
+        if state is None:
+            state = calls.ask("nvmlDeviceGetNvLinkState", link).then(word).value
+        if state is not None:
+            states[link] = state
+    return states
 
 
 def _first_sane(values: Values, fields: list[Field]) -> int | None:

@@ -30,7 +30,7 @@ class NvlinkDown(GpuRule):
     name = "NVLink down"
     severity = "error"
     needs = ("nvlinks",)
-    hold_seconds = 3.0
+    hold_seconds = 0.0
     explains = ("HW210",)
     next_step = "Look for Xid 74 or 144-150 in the kernel log, then drain and reset the GPU."
 
