@@ -17,6 +17,10 @@ from .sample_links import PortReading
 
 _WORD_BYTES = 4
 _TICK_BYTES = 8
+"""NVIDIA, ibdiagnet user manual, "Congestion Assessment on InfiniBand Links": Quantum (HDR) and later
+count 8 bytes a port; the kernel's hfi1 driver counts flits, which are as long."""
+_WAIT_FULL = 2**32 - 1
+"""The kernel reads 32 bits of it (core/sysfs.c), which at the rate of NDR are full after 0.7 s."""
 _RATES = {
     "rx_bytes_per_second": "rx_bytes",
     "tx_bytes_per_second": "tx_bytes",
@@ -54,6 +58,7 @@ def _derive(reading: PortReading, previous: PortFrame | None, sample: Sample) ->
         reading,
         **rates,
         **_life(reading, previous),
+        **_wait_full(reading, previous),
         counters_since_start=grown,
         full_counters=full,
         age_seconds=age,
@@ -101,6 +106,25 @@ def _grown(counter: str, now: int, before: int, reading: PortReading, seconds: f
     most = None if limit is None else limit * seconds / _WORD_BYTES
     words = growth(now // _WORD_BYTES, before // _WORD_BYTES, 32, most)
     return words if words.amount is None else Growth(words.amount * _WORD_BYTES)
+
+
+def _wait_full(reading: PortReading, previous: PortFrame | None) -> dict[str, float | None]:
+    """When its counter of waiting filled up, and how much it waited at least while it did."""
+    before = previous.wait_ticks if previous is not None else None
+    if reading.wait_ticks != _WAIT_FULL or previous is None or before is None:
+        return {}
+    if before == _WAIT_FULL:
+        return {
+            "wait_full_monotonic_seconds": previous.wait_full_monotonic_seconds,
+            "wait_full_ratio": previous.wait_full_ratio,
+        }
+    seconds = reading.monotonic_seconds - previous.monotonic_seconds
+    limit = reading.rate_bytes_per_second
+    least = (_WAIT_FULL - before) * _TICK_BYTES / limit / seconds if limit and seconds > 0 else None
+    return {
+        "wait_full_monotonic_seconds": reading.monotonic_seconds,
+        "wait_full_ratio": None if least is None else min(1.0, least),
+    }
 
 
 def _since_start(

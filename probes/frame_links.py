@@ -24,7 +24,8 @@ class PortFrame(PortReading, frozen=True, kw_only=True, omit_defaults=False):
     tx_packets_per_second: float | None = None
     wait_ratio: float | None = None
     """Share of the time in which it had data to send and could not, with ticks as long as 8 bytes
-    take (as NVIDIA's Quantum counts them): between cards of different kinds it does not compare."""
+    take: as NVIDIA's chips count them from HDR on. Older ones count up to 32 bytes a lane, so that
+    theirs is the least that it can be."""
     counters_since_start: dict[str, int] = {}
     """Growth since this monitor first saw them, of those that have grown."""
     full_counters: tuple[str, ...] = ()
@@ -38,6 +39,10 @@ class PortFrame(PortReading, frozen=True, kw_only=True, omit_defaults=False):
     state_monotonic_seconds: float | None = None
     """Since when its state is what it is; ``None``: since before this monitor came."""
     age_seconds: float = 0.0
+    wait_full_monotonic_seconds: float | None = None
+    """When the counter of waiting was seen to fill up; ``None``: it is not full, or was before."""
+    wait_full_ratio: float | None = None
+    """The least that ``wait_ratio`` can have been while it did."""
 
 
 class LinkFrame(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,8 +17,9 @@ _CARRIED = 17e9
 """Bytes a second and direction that each port carries for a job on four nodes in good health."""
 _BEGAN_SECONDS = -5000.0
 """The ports' counters stand at 0 then."""
-_WAIT_TICK_BYTES = 8
-_LIMIT = 50e9
+_TICKS_PER_SECOND = 50e9 / 8
+_WAIT_FULL = 2**32 - 1
+"""The kernel reads 32 bits of the counter: after some seconds of waiting it is full."""
 
 
 def on_four_nodes(sample: Sample, scene: Scene) -> Sample:
@@ -79,8 +80,7 @@ def _congested(sample: Sample, scene: Scene) -> Sample:
     ports = tuple(
         msgspec.structs.replace(
             reading,
-            # The driver of this card counts them in more than 32 bits.
-            wait_ticks=2**33 + int(scene.grown(_waits(number) * _LIMIT / _WAIT_TICK_BYTES)),
+            wait_ticks=min(_WAIT_FULL, int(scene.grown(_waits(number) * _TICKS_PER_SECOND))),
         )
         if number < COMPUTE_PORTS
         else reading
@@ -105,7 +105,7 @@ LINK_DOWN = Scenario(
 
 CONGESTED_INFINIBAND = Scenario(
     name="congested-infiniband",
-    summary="All InfiniBand ports of a job on four nodes wait for credits a third of the time.",
+    summary="All InfiniBand ports of a job on four nodes wait for credits, until their counters are full.",
     finds=("LNK509",),
     onset_seconds=-75.0,
     stages=(everyone(-75.0, Pace(comm=1.10)),),

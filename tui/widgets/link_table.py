@@ -170,6 +170,8 @@ def _wait(row: LinkRow, width: int) -> Spans:
     wait = row.link.wait_ratio
     if row.link.kind not in ("infiniband", "roce", "rdma"):
         return [(" " * width, "text")]
+    if wait is None and "full" in row.link.missing.get("wait_ratio", ""):
+        return [(right("full", width), "dim")]
     role = "warm" if wait is not None and wait >= _WAITS else "text"
     return [(format.percent(wait, width), role)]
 
