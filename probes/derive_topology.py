@@ -11,10 +11,11 @@ from .frame_topology import (
     GpuPlace,
     Island,
     NicPlace,
+    PeerAccess,
     TopologyFrame,
 )
 from .sample import GpuReading, Sample
-from .sample_links import PciPlace
+from .sample_links import PEER_OK, PciPlace
 from .topology_levels import (
     Linked,
     groups_of,
@@ -63,11 +64,13 @@ def _derive(sample: Sample) -> TopologyFrame | None:
     places = places_of(sample)
     cards = [_card(gpu, places) for gpu in gpus]
     nics = _nics(reading.places if reading else ())
-    linked = nvlink_pairs(gpus)
+    linked = {**nvlink_pairs(gpus), **_linked_by_the_driver(sample)}
+    peers = _peers(sample, linked)
     told = sample.gpu_paths.paths if sample.gpu_paths else ()
     paths = {(one, two): level for one, two, level in told}
     levels = _matrix(gpus, cards, [place for _, place in nics], linked, paths)
-    islands = _islands(gpus, linked)
+    refused = {(peer.one, peer.two) for peer in peers if peer.refused}
+    islands = _islands(gpus, {pair: each for pair, each in linked.items() if pair not in refused})
     island_of = {index: island.name for island in islands for index in island.gpus}
     return TopologyFrame(
         gpus=tuple(
@@ -84,6 +87,35 @@ def _derive(sample: Sample) -> TopologyFrame | None:
         nodes=reading.nodes if reading else (),
         iommu=reading.iommu if reading else None,
         acs_redirects=reading.acs_redirects if reading else None,
+        peers=peers,
+    )
+
+
+def _linked_by_the_driver(sample: Sample) -> dict[tuple[int, int], Linked]:
+    """Pairs that the driver connects over NVLink where links do not tell where they lead to, as in a
+    virtual machine: all there are go to the switches."""
+    active = {
+        gpu.index: sum(link.active is True for link in gpu.nvlinks or ())
+        for gpu in sample.gpus
+        if not any(link.remote or link.remote_pci_bus_id for link in gpu.nvlinks or ())
+    }
+    return {
+        (one, two): Linked(min(active[one], active[two]), through_switch=True)
+        for one, two, _, over_nvlink in (sample.gpu_paths.peers if sample.gpu_paths else ())
+        if over_nvlink == PEER_OK and active.get(one) and active.get(two)
+    }
+
+
+def _peers(sample: Sample, linked: Mapping[tuple[int, int], Linked]) -> tuple[PeerAccess, ...]:
+    return tuple(
+        PeerAccess(
+            one=one,
+            two=two,
+            access=access,
+            over_nvlink=over_nvlink,
+            links=linked[one, two].links if (one, two) in linked else 0,
+        )
+        for one, two, access, over_nvlink in (sample.gpu_paths.peers if sample.gpu_paths else ())
     )
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from .sample_links import NumaNode, PlacementReading
+from .sample_links import PEER_OK, NumaNode, PlacementReading
 
 SELF = "X"
 UNKNOWN = "?"
@@ -37,7 +37,8 @@ class NicPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Island(msgspec.Struct, frozen=True, kw_only=True):
-    """GPUs that reach each other over NVLink, directly or through switches."""
+    """GPUs that reach each other over NVLink, directly or through switches, as far as the driver lets
+    them."""
 
     name: str
     """``A``, ``B``… in the order of their first GPUs."""
@@ -45,6 +46,22 @@ class Island(msgspec.Struct, frozen=True, kw_only=True):
     links: int
     """Fewest links up between two of them that are linked."""
     through: Literal["switch", "gpu"]
+
+
+class PeerAccess(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether two GPUs may reach each other's memory: `PEER_OK`, else why not; ``None``: not told."""
+
+    one: int
+    two: int
+    access: str | None = None
+    over_nvlink: str | None = None
+    links: int = 0
+    """NVLinks between them that are up, or to a switch of both."""
+
+    @property
+    def refused(self) -> bool:
+        """There are NVLinks between the two, and the driver does not let them be used."""
+        return bool(self.links) and self.over_nvlink not in (None, PEER_OK)
 
 
 class TopologyFrame(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +78,7 @@ class TopologyFrame(msgspec.Struct, frozen=True, kw_only=True):
     nodes: tuple[NumaNode, ...] = ()
     iommu: bool | None = None
     acs_redirects: tuple[str, ...] | None = None
+    peers: tuple[PeerAccess, ...] = ()
 
 
 class PlacementFrame(PlacementReading, frozen=True, kw_only=True, omit_defaults=False):

@@ -92,8 +92,12 @@ class GpuPathsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
 
     paths: tuple[tuple[int, int, str], ...] = ()
     """Index, higher index, and one of `PATH_LEVELS`."""
+    peers: tuple[tuple[int, int, str | None, str | None], ...] = ()
+    """Index, higher index, and whether the two may reach each other's memory, at all and over NVLink:
+    `PEER_OK`, else why not; ``None`` where the driver does not tell."""
 
 
+PEER_OK = "ok"
 PATH_LEVELS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 """Over one PCIe switch; over several; over a host bridge; between two of one memory node; between two."""
 

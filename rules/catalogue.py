@@ -35,6 +35,7 @@ from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
 from .link.nvlink_errors import NvlinkErrors
+from .link.nvlink_refused import NvlinkRefused
 from .link.pcie_link_degraded import PcieLinkDegraded
 from .link.pcie_replays import PcieReplays
 from .link.rdma_congestion import RdmaCongestion
@@ -90,6 +91,7 @@ RULES: tuple[type[Rule], ...] = (
     RdmaSilent,
     CollectivesOverEthernet,
     TcpRetransmissions,
+    NvlinkRefused,
     OtherTenant,
 )
 

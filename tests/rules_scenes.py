@@ -28,7 +28,12 @@ from gputop.probes.sample import (
     SourceStatus,
     XidReading,
 )
-from gputop.probes.sample_links import PlacementReading, PortReading, TopologyReading
+from gputop.probes.sample_links import (
+    GpuPathsReading,
+    PlacementReading,
+    PortReading,
+    TopologyReading,
+)
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
@@ -66,6 +71,7 @@ class Changes:
     sources: Sequence[SourceStatus] = ()
     ports: Sequence[PortReading] = ()
     topology: TopologyReading | None = None
+    gpu_paths: GpuPathsReading | None = None
     placements: Sequence[PlacementReading] = ()
     boot_id: str = "a"
 
@@ -119,6 +125,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         sources=tuple(changes.sources),
         ports=tuple(changes.ports),
         topology=changes.topology,
+        gpu_paths=changes.gpu_paths,
         placements=tuple(changes.placements),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..sample import GpuReading, NvlinkReading, Sample
+from ..sample_links import PEER_OK
 from .activity import TRAINING, Activity, Work
 from .gpus import gpu_bus_id
 from .overlays import Fields, on_gpus
@@ -141,6 +142,18 @@ def _in_islands(gpu: GpuReading, scene: Scene) -> Fields:
     }
 
 
+def _peers_in_islands(sample: Sample, scene: Scene) -> Sample:
+    """From island to island the driver copies over PCIe alone."""
+    if sample.gpu_paths is None:
+        return sample
+    peers = tuple(
+        (one, two, access, PEER_OK if one // _ISLAND == two // _ISLAND else "not supported")
+        for one, two, access, _ in sample.gpu_paths.peers
+    )
+    paths = msgspec.structs.replace(sample.gpu_paths, peers=peers)
+    return msgspec.structs.replace(sample, gpu_paths=paths)
+
+
 _NO_FABRIC = "belongs to no NVSwitch fabric"
 _CROSSING: Activity = TRAINING["comm"]._replace(
     pcie_rx=24e9, pcie_tx=23e9, nvlink_rx=31e9, nvlink_tx=31e9, power=235.0
@@ -153,5 +166,8 @@ TWO_ISLANDS = Scenario(
     finds=("LNK505",),
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(comm=0.98, work=_OVER_PCIE)),),
-    overlays=(on_gpus(_in_islands, *range(RANKS), lead_seconds=-_BEGINNING),),
+    overlays=(
+        on_gpus(_in_islands, *range(RANKS), lead_seconds=-_BEGINNING),
+        _peers_in_islands,
+    ),
 )

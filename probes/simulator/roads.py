@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ..sample_links import (
+    PEER_OK,
     GpuPathsReading,
     NumaNode,
     PciPlace,
@@ -149,6 +150,9 @@ def gpu_paths() -> GpuPathsReading:
             (one, two, "NODE" if _node(one) == _node(two) else "SYS")
             for one in range(RANKS)
             for two in range(one + 1, RANKS)
+        ),
+        peers=tuple(
+            (one, two, PEER_OK, PEER_OK) for one in range(RANKS) for two in range(one + 1, RANKS)
         ),
     )
 

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from ...probes.frame import GpuFrame, JobFrame
-from ...probes.frame_topology import Island
+from ...probes.frame_topology import Island, TopologyFrame
+from ...probes.sample_links import PEER_OK
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold
+
+_ACCESS = "peer access between them"
 
 
 class JobSplitAcrossIslands(JobRule):
@@ -51,6 +54,7 @@ class JobSplitAcrossIslands(JobRule):
         pcie = self._pcie(gpus, scene)
         comm = _comm(job, scene, self.limit["window_seconds"])
         crosses = (pcie or 0.0) >= self.limit["pcie_ratio"]
+        access = _access(topology, touched)
         waits = (comm or 0.0) >= self.limit["comm_ratio"]
         return Verdict(
             subject=subject,
@@ -61,6 +65,7 @@ class JobSplitAcrossIslands(JobRule):
                 Evidence(signal="NVLink islands", value=" | ".join(map(_told, touched))),
                 compared("PCIe of its limit", pcie, self.limit["pcie_ratio"], "ratio"),
                 compared("phase comm", comm, self.limit["comm_ratio"], "ratio"),
+                *(() if access is None else (Evidence(signal=_ACCESS, value=access),)),
             ),
             next_step=_split(job, touched),
         )
@@ -85,6 +90,18 @@ def _comm(job: JobFrame, scene: Scene, seconds: float) -> float | None:
     means = [scene.history.rank(rank.pid, "phase comm").mean(seconds) for rank in job.ranks]
     known = [mean for mean in means if mean is not None]
     return fmean(known) if known else None
+
+
+def _access(topology: TopologyFrame, islands: Sequence[Island]) -> str | None:
+    """Over PCIe; where the driver refuses even that, copies go through the memory of the host."""
+    island_of = {index: island.name for island in islands for index in island.gpus}
+    states = [
+        peer.access
+        for peer in topology.peers
+        if peer.one in island_of and peer.two in island_of and peer.access is not None
+        if island_of[peer.one] != island_of[peer.two]
+    ]
+    return next((state for state in states if state != PEER_OK), states[0] if states else None)
 
 
 def _told(island: Island) -> str:

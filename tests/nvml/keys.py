@@ -24,6 +24,8 @@ _DEVICE_KEYS = (
     "fan.*.rpm",
     "irq",
     "p2p",
+    "p2p.nvlink",
+    "p2p.refusal",
     "accounting",
     "inforom.checksum",
     "restriction.application_clocks",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def read(tree: PciTree) -> TopologyReading:
 
 
 def links(
-    count: int, remote: str, bus_ids: list[str | None], down: tuple[int, ...] = ()
+    count: int, remote: str | None, bus_ids: list[str | None], down: Sequence[int] = ()
 ) -> tuple[NvlinkReading, ...]:
     return tuple(
         NvlinkReading(
@@ -58,6 +59,7 @@ def derived(
     gpus: list[GpuReading],
     paths: tuple[tuple[int, int, str], ...] | None = None,
     node: str = "node17",
+    peers: tuple[tuple[int, int, str | None, str | None], ...] = (),
 ) -> TopologyFrame:
     frame = derive_topology(
         Sample(
@@ -68,8 +70,8 @@ def derived(
             gpus=tuple(gpus),
             topology=reading,
             gpu_paths=None
-            if paths is None
-            else GpuPathsReading(monotonic_seconds=0.0, paths=paths),
+            if paths is None and not peers
+            else GpuPathsReading(monotonic_seconds=0.0, paths=paths or (), peers=peers),
         )
     )
     assert frame is not None
@@ -216,7 +218,10 @@ def test_two_islands_on_the_simulated_driver(tmp_path: Path) -> None:
     asked = [key for key in calls if key[0] == "nvmlDeviceGetTopologyCommonAncestor"]
     assert sum(calls[key] for key in asked) == 28
     assert all(again[key] == calls[key] for key in asked)
-    frame = derived(None, list(tick.gpus), paths.paths, "islands")
+    asked_peers = [key for key in calls if key[0] == "nvmlDeviceGetP2PStatus"]
+    assert sum(calls[key] for key in asked_peers) == 2 * 28
+    assert all(again[key] == calls[key] for key in asked_peers)
+    frame = derived(None, list(tick.gpus), paths.paths, "islands", paths.peers)
     assert [
         (island.name, island.gpus, island.links, island.through) for island in frame.islands
     ] == [
@@ -225,6 +230,62 @@ def test_two_islands_on_the_simulated_driver(tmp_path: Path) -> None:
     ]
     assert level(frame, "GPU0", "GPU3") == "NV4"
     assert level(frame, "GPU0", "GPU4") == "SYS"
+
+
+def test_peers_as_the_simulated_driver_tells(tmp_path: Path) -> None:
+    node = SimulatedNvml(
+        "two-islands", {"gpu.*.p2p": 0, "gpu.*.p2p.refusal": 1}, directory=tmp_path
+    )
+    with Watch(node.env()) as watch:
+        paths = watch.ticks(2).outcomes["nvml topology"].paths
+    assert paths is not None
+    peers = {(one, two): states for one, two, *states in paths.peers}
+    assert peers[0, 3] == ["ok", "ok"]
+    assert peers[0, 4] == ["chipset not supported", "chipset not supported"]
+    assert len(peers) == 28
+
+
+def test_nvlink_that_the_driver_refuses_makes_no_island(tmp_path: Path) -> None:
+    node = SimulatedNvml("h100x8", {"gpu.*.p2p.nvlink": 0}, directory=tmp_path)
+    with Watch(node.env()) as watch:
+        tick = watch.ticks(2)
+        refused = tick.outcomes["nvml topology"].paths
+        node.set({"gpu.*.p2p.nvlink": 1})
+        watch.tick(61.0)
+        allowed = watch.tick().outcomes["nvml topology"].paths
+    assert refused is not None
+    assert allowed is not None
+    frame = derived(None, list(tick.gpus), refused.paths, "refused", refused.peers)
+    assert frame.islands == ()
+    assert level(frame, "GPU0", "GPU7") == "NV18", "the links are there"
+    assert sum(peer.refused for peer in frame.peers) == 28
+    frame = derived(None, list(tick.gpus), allowed.paths, "refused", allowed.peers)
+    assert [island.gpus for island in frame.islands] == [tuple(range(8))]
+    assert not any(peer.refused for peer in frame.peers)
+
+
+def test_a_driver_without_peer_states_leaves_it_to_the_links(tmp_path: Path) -> None:
+    node = SimulatedNvml("two-islands", directory=tmp_path)
+    node.fault("nvmlDeviceGetP2PStatus", "*", "NOT_SUPPORTED")
+    with Watch(node.env()) as watch:
+        tick = watch.ticks(2)
+    paths = tick.outcomes["nvml topology"].paths
+    assert paths is not None
+    assert set(paths.peers[0][2:]) == {None}
+    frame = derived(None, list(tick.gpus), paths.paths, "untold", paths.peers)
+    assert [island.name for island in frame.islands] == ["A", "B"]
+
+
+def test_in_a_virtual_machine_the_driver_tells_what_links_do_not() -> None:
+    """Links are up, and nobody says where they lead to."""
+    gpus = [gpu(index, nvlinks=links(6, None, [None])) for index in range(3)]
+    gpus[2] = gpu(2, nvlinks=links(6, None, [None], down=range(6)))
+    peers = ((0, 1, "ok", "ok"), (0, 2, "ok", "not supported"), (1, 2, "ok", "not supported"))
+    frame = derived(None, gpus, peers=peers)
+    assert [(island.gpus, island.links, island.through) for island in frame.islands] == [
+        ((0, 1), 6, "switch")
+    ]
+    assert not any(peer.refused for peer in frame.peers)
 
 
 def test_a_lost_gpu_is_asked_again_when_it_is_back(tmp_path: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
 from gputop.probes.sample import NvlinkReading
-from gputop.probes.sample_links import PlacementReading, TopologyReading
+from gputop.probes.sample_links import GpuPathsReading, PlacementReading, TopologyReading
 
 from rules_scenes import (
     BEGAN,
@@ -190,8 +190,25 @@ def test_nvlink_errors_of_a_while_ago() -> None:
 # --- islands ---
 
 
+Peers = Callable[[int, int], tuple[str | None, str | None]]
+
+
+def told(peers: Peers) -> GpuPathsReading:
+    return GpuPathsReading(
+        monotonic_seconds=BEGAN,
+        peers=tuple(
+            (one, two, *peers(one, two)) for one in range(GPUS) for two in range(one + 1, GPUS)
+        ),
+    )
+
+
 def islands(
-    pcie: float = 20e9, split: int = 4, second_job: bool = False, switch: str = ""
+    pcie: float = 20e9,
+    split: int = 4,
+    second_job: bool = False,
+    switch: str = "",
+    peers: Peers | None = None,
+    **gpu: Any,
 ) -> Script:
     """GPUs below ``split`` are linked to each other, and those from there on too."""
 
@@ -213,12 +230,14 @@ def islands(
                 ),
                 "pcie_rx_bytes": int(pcie * (BEGAN + second)),
                 "pcie_tx_bytes": int(pcie * (BEGAN + second)),
+                **gpu,
             }
             for index in range(GPUS)
         }
         return Changes(
             gpus=gpus,
             topology=TopologyReading(monotonic_seconds=BEGAN),
+            gpu_paths=told(peers) if peers else None,
             probes=[probe(index, second, "forward", 0.1) for index in range(GPUS)],
             without_job=second_job,
         )
@@ -252,6 +271,47 @@ def test_a_split_job_that_does_not_cross_is_information() -> None:
 )
 def test_no_split(script: Script) -> None:
     assert "LNK505" not in play(script, 40).ever()
+
+
+def test_where_even_pcie_is_refused_the_evidence_says_so() -> None:
+    def peers(one: int, two: int) -> tuple[str, str]:
+        near = one // 4 == two // 4
+        return ("ok", "ok") if near else ("chipset not supported", "not supported")
+
+    found = play(islands(peers=peers), 30).one("LNK505")
+    assert evidence(found, "peer access between them").value == "chipset not supported"
+
+
+# --- NVLink refused ---
+
+ONE_SWITCH = "00000000:05:00.0"
+
+
+def test_nvlink_that_is_up_and_refused() -> None:
+    script = islands(switch=ONE_SWITCH, peers=lambda one, two: ("ok", "disabled by a registry key"))
+    played = play(script, 30)
+    found = played.one("LNK514")
+    assert (found.subject.kind, found.severity) == ("job", "warning")
+    assert evidence(found, "pairs refused").value == 28
+    assert evidence(found, "peer access over NVLink").value == "disabled by a registry key"
+    assert "LNK505" not in played.ever(), "there is no island to be split over"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        islands(switch=ONE_SWITCH, peers=lambda one, two: ("ok", "ok")),
+        islands(switch=ONE_SWITCH, peers=lambda one, two: (None, None)),
+        islands(switch=ONE_SWITCH),
+        islands(peers=lambda one, two: ("ok", "ok" if one // 4 == two // 4 else "not supported")),
+        islands(switch=ONE_SWITCH, peers=lambda one, two: ("ok", "not supported"), mig_mode=True),
+        always(gpu_paths=told(lambda one, two: ("ok", "not supported")), every_gpu={"nvlinks": ()}),
+        islands(switch=ONE_SWITCH, peers=lambda one, two: ("ok", "not supported"), second_job=True),
+    ],
+    ids=["allowed", "not told", "not asked", "no link there", "split GPUs", "no NVLink", "no job"],
+)
+def test_nothing_is_refused(script: Script) -> None:
+    assert "LNK514" not in play(script, 30).ever()
 
 
 # --- placement ---

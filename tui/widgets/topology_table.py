@@ -31,6 +31,9 @@ def topology_note(topology: TopologyFrame | None) -> str:
         island = topology.islands[0]
         over = "NVSwitch" if island.through == "switch" else "NVLink"
         parts.append(f"one {over} island of {len(island.gpus)}")
+    refused = sum(peer.refused for peer in topology.peers)
+    if refused:
+        parts.append(f"the driver refuses NVLink to {format.counted(refused, 'pair')}")
     if topology.acs_redirects:
         count = format.counted(len(topology.acs_redirects), "bridge")
         parts.append(f"ACS sends peer traffic up at {count}")

@@ -66,9 +66,10 @@ API int nvmlDeviceGetP2PStatus(const Device *device, const Device *other, unsign
     enum { CAPABILITIES = 5, NVLINK = 2, STATUS_OK = 0, STATUS_NOT_SUPPORTED = 5 };
     DEVICE_CALL(device);
     REQUIRE(device_is_valid(other) && capability < CAPABILITIES && status != NULL);
-    bool works = capability == NVLINK ? linked(device, other)
-                                      : number_or(device, 1, "p2p") != 0 || linked(device, other);
-    *status = works ? STATUS_OK : STATUS_NOT_SUPPORTED;
+    bool over_nvlink = linked(device, other) && number_or(device, 1, "p2p.nvlink") != 0
+                       && number_or(other, 1, "p2p.nvlink") != 0;
+    bool works = over_nvlink || (capability != NVLINK && number_or(device, 1, "p2p") != 0);
+    *status = works ? STATUS_OK : to_u32(number_or(device, STATUS_NOT_SUPPORTED, "p2p.refusal"));
     return SIM_SUCCESS;
 }
 
