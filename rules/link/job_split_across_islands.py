@@ -101,7 +101,7 @@ def _access(topology: TopologyFrame, islands: Sequence[Island]) -> str | None:
         if peer.one in island_of and peer.two in island_of and peer.access is not None
         if island_of[peer.one] != island_of[peer.two]
     ]
-    return next((state for state in states if state != PEER_OK), states[0] if states else None)
+    return next((state for state in states if state != PEER_OK), "over PCIe" if states else None)
 
 
 def _told(island: Island) -> str:

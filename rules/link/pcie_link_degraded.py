@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Literal
-
 from ...probes.frame import GpuFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import GpuRule, Scene, Threshold, peers_of
@@ -62,19 +60,7 @@ class PcieLinkDegraded(GpuRule):
             holds=True,
             severity="info" if alike else "warning",
             evidence=(
-                Evidence(
-                    signal="pcie_generation",
-                    value=_number(gpu.pcie_generation),
-                    threshold=_number(gpu.pcie_generation_max),
-                    comparison=_sign(gpu.pcie_generation, gpu.pcie_generation_max),
-                ),
-                Evidence(
-                    signal="pcie_width",
-                    value=_number(gpu.pcie_width),
-                    threshold=_number(gpu.pcie_width_max),
-                    comparison=_sign(gpu.pcie_width, gpu.pcie_width_max),
-                    unit="lanes",
-                ),
+                *_below(gpu),
                 Evidence(signal="card and slot", value=_ends(gpu)),
                 Evidence(signal="utilization_ratio", value=busy, unit="ratio", mean_seconds=window),
                 Evidence(
@@ -92,8 +78,19 @@ def _link(gpu: GpuFrame) -> tuple[int | None, int | None]:
 
 
 def _degraded(gpu: GpuFrame) -> bool:
-    return (gpu.pcie_generation or 0) < (gpu.pcie_generation_max or 0) or (gpu.pcie_width or 0) < (
-        gpu.pcie_width_max or 0
+    return bool(_below(gpu))
+
+
+def _below(gpu: GpuFrame) -> tuple[Evidence, ...]:
+    """Generation and width, as far as they are not what they could be."""
+    pairs = (
+        ("pcie_generation", gpu.pcie_generation, gpu.pcie_generation_max, ""),
+        ("pcie_width", gpu.pcie_width, gpu.pcie_width_max, "lanes"),
+    )
+    return tuple(
+        Evidence(signal=name, value=float(now), threshold=float(most), comparison="<", unit=unit)
+        for name, now, most, unit in pairs
+        if now is not None and most is not None and now < most
     )
 
 
@@ -104,13 +101,3 @@ def _ends(gpu: GpuFrame) -> str | None:
     if None in card or None in slot:
         return None
     return f"gen {card[0]} x{card[1]} in gen {slot[0]} x{slot[1]}"
-
-
-def _number(value: int | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _sign(value: int | None, limit: int | None) -> Literal["<", "≥", ""]:
-    if value is None or limit is None:
-        return ""
-    return "<" if value < limit else "≥"

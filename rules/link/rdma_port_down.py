@@ -57,7 +57,11 @@ class RdmaPortDown(PortRule):
             evidence=(
                 Evidence(signal="state", value=port.state),
                 Evidence(signal="physical_state", value=port.physical_state),
-                compared(_CHANGES, cycles, self.limit["flaps"], "cycles"),
+                *(
+                    (compared(_CHANGES, cycles, self.limit["flaps"], "cycles"),)
+                    if cycles >= 1.0
+                    else ()
+                ),
                 Evidence(
                     signal="link_downed",
                     value=float(port.counters_since_start.get("link_downed", 0)),

@@ -127,8 +127,10 @@ def _kind(row: LinkRow, width: int) -> Spans:
 def _state(row: LinkRow, width: int) -> Spans:
     link = row.link
     state = plain(link.state or DASH)
-    bad = link.kind != "pcie" and link.state is not None and link.state not in _GOOD_STATES
-    return [(left(state, width), "hot" if bad else "text" if link.kind == "pcie" else "good")]
+    if link.kind == "pcie":  # told in numbers: whether they are good, depends on card and slot
+        return [(left(state, width), "warm" if row.finding else "text")]
+    bad = link.state is not None and link.state not in _GOOD_STATES
+    return [(left(state, width), "hot" if bad else "good")]
 
 
 def _rate(way: str, arrow: str) -> Cell:
