@@ -16,12 +16,12 @@ from gputop.rules.finding import Finding, Judgement, Subject
 from gputop.tui.app import GputopApp
 from gputop.tui.lines import text_of, width_of
 from gputop.tui.missing import why_missing
-from gputop.tui.screens.link_screen import draw, draw_topology
+from gputop.tui.screens.link_screen import draw, draw_nvlinks, draw_topology
 from gputop.tui.screens.picture_screen import picture
 from gputop.tui.view import Block, View, link_target
 from gputop.tui.widgets.canvas import Canvas
 
-from tui_watch import UNIX, app_of, changed, judgement, view
+from tui_watch import UNIX, app_of, changed, judgement, view, with_gpu
 
 SCENARIOS = ("healthy", "link-down", "two-islands", "congested-infiniband", "gpu-lost")
 
@@ -165,6 +165,95 @@ async def test_a_key_gives_the_matrix_the_screen_and_arrows_move_it() -> None:
         await pilot.pause()
         assert "Links" in shown_text(app)
         assert app.screen.id == "links"
+
+
+# --- single NVLinks ---
+
+
+def single(shown: View, width: int, height: int, index: int | None) -> list[str]:
+    def alone(shown: View, width: int, height: int) -> Block:
+        return draw_nvlinks(shown, width, height, index)
+
+    block = picture(shown, width, height, alone)
+    assert len(block.lines) == len(block.targets) == height
+    assert {width_of(text_of(line)) for line in block.lines} == {width}
+    return [text_of(line) for line in block.lines]
+
+
+def test_single_nvlinks_with_their_ends() -> None:
+    lines = single(view(judgement("two-islands")), 132, 30, 5)
+    assert "GPU 5 · 12 of 12 up" in lines[1]
+    assert lines[2].split()[:5] == ["link", "state", "gen", "leads", "to"]
+    assert lines[3].split()[:5] == ["0", "up", "3", "GPU", "4"]
+    assert lines[14].split()[:5] == ["11", "up", "3", "GPU", "7"]
+
+
+def test_eighteen_links_fit_into_a_small_terminal() -> None:
+    lines = single(view(), 80, 23, 0)
+    numbers = [line.split()[0] for line in lines[3:21]]
+    assert numbers == [str(number) for number in range(18)]
+    assert "switch" in lines[3]
+
+
+def down_and_damaged() -> View:
+    judged = judgement()
+    links = judged.frame.gpus[3].nvlinks
+    assert links is not None
+    changed_links = list(links)
+    changed_links[16] = msgspec.structs.replace(links[16], active=False)
+    changed_links[2] = msgspec.structs.replace(links[2], crc_errors=90, crc_errors_since_start=7)
+    return view(with_gpu(judged, 3, nvlinks=tuple(changed_links)))
+
+
+def test_a_link_that_is_down_is_in_sight() -> None:
+    lines = single(down_and_damaged(), 80, 12, 3)
+    assert "17 of 18 up" in lines[1]
+    assert lines[3].split()[:2] == ["16", "down"]
+    whole = single(down_and_damaged(), 80, 23, 3)
+    assert whole[5].split()[0] == "2" and whole[5].split()[-3:] == ["7", "0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"nvlinks": ()}, "has no NVLink"),
+        ({"nvlinks": None, "missing": {"nvlinks": "no permission"}}, "no permission"),
+    ],
+)
+def test_without_nvlink_it_says_why(fields: dict[str, Any], says: str) -> None:
+    assert f"GPU 2: {says}" in single(view(with_gpu(judgement(), 2, **fields)), 80, 23, 2)[2]
+    assert "no GPU is known yet" in single(view(), 80, 23, None)[2]
+
+
+@given(
+    width=st.integers(min_value=20, max_value=250),
+    height=st.integers(min_value=5, max_value=70),
+    index=st.one_of(st.none(), st.integers(0, 9)),
+)
+@settings(max_examples=40, deadline=None)
+def test_single_nvlinks_have_exactly_their_size(width: int, height: int, index: int | None) -> None:
+    single(down_and_damaged(), width, height, index)
+
+
+async def test_a_key_shows_the_links_of_the_selected_gpu_and_arrows_those_of_others() -> None:
+    app, _ = app_of(judgement())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("3", "down", "down", "n")
+        await pilot.pause()
+        assert "GPU 1 · 18 of 18 up" in shown_text(app)
+        await pilot.press("down")
+        await pilot.pause()
+        assert "GPU 2 · 18 of 18 up" in shown_text(app)
+        await pilot.press("pageup")
+        await pilot.pause()
+        assert "GPU 0 · 18 of 18 up" in shown_text(app)
+        await pilot.press("t")
+        await pilot.pause()
+        assert "Topology" in shown_text(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "Links" in shown_text(app)
 
 
 def test_a_small_terminal_keeps_the_roads() -> None:

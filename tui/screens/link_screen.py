@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
 from ..glyphs import DOT
-from ..lines import blank, heading
+from ..lines import LineBuilder, blank, heading
 from ..view import Block, Target, View, finding_target, link_target
 from ..widgets.host_line import host_line
 from ..widgets.link_table import hidden_note, link_rows, links_of
+from ..widgets.nvlink_table import nvlink_lines, nvlink_note
 from ..widgets.tcp_line import tcp_line
 from ..widgets.top_line import top_line
 from ..widgets.topology_table import topology_lines, topology_note, wanted_lines, whole_matrix
@@ -21,7 +22,7 @@ _MATRIX_FROM = 20
 """Lines of height from which there is room for the matrix."""
 _TCP_FROM = 12
 _FEWEST_ROWS = 6
-_AROUND_MATRIX = 3
+_AROUND = 3
 """The top line, the title, the host."""
 
 
@@ -31,42 +32,59 @@ class LinkScreen(PictureScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,l,right", "open", "finding"),
         Binding("t", "topology", "topology"),
+        Binding("n", "nvlinks", "single NVLinks"),
     ]
 
     def __init__(self) -> None:
         super().__init__()
         self.id = "links"
-        self._matrix_alone = False
+        self._alone: Literal["matrix", "nvlinks"] | None = None
+        """What has the screen for itself, instead of the roads."""
         self._first = 0
         """Line of the matrix at the top, where it is alone."""
+        self._gpu: int | None = None
+        """Whose NVLinks are shown."""
 
     def draw(self, view: View, width: int, height: int) -> Block:
-        if not self._matrix_alone:
-            return draw(view, width, height)
-        self._first = min(self._first, hidden_lines(view, width, height))
-        return draw_topology(view, width, height, self._first)
+        if self._alone == "matrix":
+            self._first = min(self._first, hidden_lines(view, width, height))
+            return draw_topology(view, width, height, self._first)
+        if self._alone == "nvlinks":
+            return draw_nvlinks(view, width, height, self._gpu)
+        return draw(view, width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
         return [link_target(link.id) for link in links_of(view)]
 
     def action_topology(self) -> None:
         """The matrix alone, with all its rows, or the roads again."""
-        self._matrix_alone = not self._matrix_alone
+        self._alone = None if self._alone == "matrix" else "matrix"
         self._first = 0
         self.redraw()
 
+    def action_nvlinks(self) -> None:
+        """The links of one GPU alone, of the selected one where one is; or the roads again."""
+        self._alone = None if self._alone == "nvlinks" else "nvlinks"
+        view = self.view()
+        self._gpu = gpu_of_interest(view) if view else None
+        self.redraw()
+
     def action_move(self, steps: int) -> None:
-        if self._matrix_alone:
-            self._first = max(0, self._first + steps)
-            self.redraw()
-        else:
+        if self._alone is None:
             super().action_move(steps)
+            return
+        if self._alone == "matrix":
+            self._first = max(0, self._first + steps)
+        elif view := self.view():
+            self._gpu = _another(view, self._gpu, steps)
+        self.redraw()
 
     def action_leave(self) -> None:
-        if self._matrix_alone:
-            self.action_topology()
-        else:
+        if self._alone is None:
             super().action_leave()
+        else:
+            self._alone = None
+            self.redraw()
 
     def action_open(self) -> None:
         """To the finding about the selected road."""
@@ -79,10 +97,39 @@ class LinkScreen(PictureScreen):
                 return
 
 
+def gpu_of_interest(view: View) -> int | None:
+    """That of the selected road, else the first of which something is found, else the first."""
+    links = links_of(view)
+    if view.selected is not None:
+        links.sort(key=lambda link: view.selected != link_target(link.id))
+    return next((link.gpu_index for link in links if link.gpu_index is not None), None)
+
+
+def _another(view: View, index: int | None, steps: int) -> int | None:
+    """The GPU so many places further."""
+    indices = [gpu.index for gpu in view.frame.gpus]
+    if index not in indices:
+        return indices[0] if indices else None
+    return indices[min(len(indices) - 1, max(0, indices.index(index) + steps))]
+
+
+def draw_nvlinks(view: View, width: int, height: int, index: int | None) -> Block:
+    """The single NVLinks of one GPU."""
+    gpu = None if index is None else view.frame.gpu(index)
+    room = height - _AROUND
+    if gpu is None:
+        lines = [LineBuilder(width).gap(2).add("no GPU is known yet", "dim").line()]
+    else:
+        lines = nvlink_lines(view.frame, gpu, width, room)
+    title = heading("NVLinks", width, nvlink_note(gpu) if gpu else "")
+    empty = [blank(width)] * (room - len(lines))
+    return Block.of([top_line(view, width), title, *lines, *empty, host_line(view, width)])
+
+
 def draw_topology(view: View, width: int, height: int, first: int = 0) -> Block:
     """The matrix alone, from its line ``first`` on."""
     topology = view.frame.topology
-    room = height - _AROUND_MATRIX
+    room = height - _AROUND
     lines = whole_matrix(view, width)
     shown = lines[first : first + room]
     notes = [topology_note(topology)]
@@ -95,7 +142,7 @@ def draw_topology(view: View, width: int, height: int, first: int = 0) -> Block:
 
 def hidden_lines(view: View, width: int, height: int) -> int:
     """How many lines of the matrix there is no room for."""
-    return max(0, len(whole_matrix(view, width)) - (height - _AROUND_MATRIX))
+    return max(0, len(whole_matrix(view, width)) - (height - _AROUND))
 
 
 def draw(view: View, width: int, height: int) -> Block:
