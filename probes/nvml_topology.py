@@ -96,7 +96,7 @@ class NvmlTopology:
             )
 
     def _is_refused(self, pair: tuple[int, int]) -> bool:
-        return self._peers.get(pair, (None, None))[1] != PEER_OK
+        return self._peers.get(pair, (None, None))[1] not in (None, PEER_OK)
 
     def _peer(self, session: Session, one: Any, two: Any, capability: int) -> str | None:
         ask = getattr(session.nvml, _PEER_FUNCTION, None)

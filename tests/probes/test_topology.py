@@ -269,6 +269,9 @@ def test_a_driver_without_peer_states_leaves_it_to_the_links(tmp_path: Path) -> 
     node.fault("nvmlDeviceGetP2PStatus", "*", "NOT_SUPPORTED")
     with Watch(node.env()) as watch:
         tick = watch.ticks(2)
+        before = node.calls()["nvmlDeviceGetP2PStatus", 0]
+        watch.tick(61.0)
+        assert node.calls()["nvmlDeviceGetP2PStatus", 0] == before, "it would not tell later either"
     paths = tick.outcomes["nvml topology"].paths
     assert paths is not None
     assert set(paths.peers[0][2:]) == {None}
