@@ -85,14 +85,20 @@ def titles(width: int) -> str:
     return text_of(gpu_block(view(), width, 4).lines[0])
 
 
-@pytest.mark.parametrize("width", [88, 100, 115, 116, 120, 131, 132, 200])
+@pytest.mark.parametrize("width", [94, 100, 115, 116, 120, 131, 132, 200])
 def test_both_roads_are_in_the_main_view_of_a_usual_terminal(width: int) -> None:
     assert "PCIe" in titles(width) and "NVLink" in titles(width)
 
 
 def test_at_eighty_columns_the_notes_keep_their_room() -> None:
     assert "PCIe" not in titles(80)
-    assert "PCIe" in titles(81)
+    assert "PCIe" in titles(87)
+
+
+@pytest.mark.parametrize("width", range(87, 140))
+def test_a_usual_note_can_be_read_beside_the_roads(width: int) -> None:
+    lines = gpu_block(view(judgement("two-islands")), width, 4).lines
+    assert "utilisation low" in text_of(lines[1])
 
 
 @pytest.mark.parametrize("width", [128, 131, 132, 160])

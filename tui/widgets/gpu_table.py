@@ -28,6 +28,7 @@ from .marks import severity_mark
 PAST_SAMPLES_PER_CELL = 4
 """A history that moves by a cell each time would be sent whole each time."""
 _PAST_CELLS = 60
+_ROADS_FROM = 87
 _MEDIUM_COLUMNS_FROM = 116
 _FULL_COLUMNS_FROM = 132
 _TWO_GAPS_FROM = 176
@@ -47,10 +48,15 @@ _COMPACT: tuple[Column[GpuRow], ...] = (
     Column("W", 4, cells.power, rank=1),
     Column(f"{DEGREE}C", 3, cells.temperature),
     Column("MHz", 6, cells.clock, rank=4),
-    Column("PCIe", 4, roads.pcie, rank=6),
-    Column("NVLink", 6, roads.nvlink, rank=7),
     Column("", 14, cells.note, rank=2, most=60, ragged=True),
 )
+_WITH_ROADS: tuple[Column[GpuRow], ...] = (
+    *_COMPACT[:-1],
+    Column("PCIe", 4, roads.pcie, rank=6),
+    Column("NVLink", 6, roads.nvlink, rank=7),
+    msgspec.structs.replace(_COMPACT[-1], width=20),
+)
+"""Only where the notes keep enough room to be read."""
 _FULL: tuple[Column[GpuRow], ...] = (
     Column("#", 2, cells.index),
     Column("rank", 4, cells.rank, rank=1, ragged=True),
@@ -83,6 +89,14 @@ _MEDIUM = tuple(
     if column.rank < _DISPENSABLE
 )
 """As `_FULL`, where there is no room for it: all that is left goes to the roads."""
+
+_LAYOUTS = (
+    (_FULL_COLUMNS_FROM, _FULL),
+    (_MEDIUM_COLUMNS_FROM, _MEDIUM),
+    (_ROADS_FROM, _WITH_ROADS),
+    (0, _COMPACT),
+)
+"""From so many cells on → these columns."""
 
 
 def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Block:
@@ -127,9 +141,8 @@ def gpus_hidden(view: View, rows: int) -> str:
 
 @lru_cache(16)
 def _layout(width: int) -> Layout[GpuRow]:
-    if width < _FULL_COLUMNS_FROM:
-        return lay_out(_COMPACT if width < _MEDIUM_COLUMNS_FROM else _MEDIUM, width)
-    return lay_out(_FULL, width, 2 if width >= _TWO_GAPS_FROM else 1)
+    columns = next(columns for least, columns in _LAYOUTS if width >= least)
+    return lay_out(columns, width, 2 if width >= _TWO_GAPS_FROM else 1)
 
 
 def _shown(view: View, rows: int) -> Sequence[GpuFrame]:
