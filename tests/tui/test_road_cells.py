@@ -39,11 +39,11 @@ def text(shown: GpuRow, width: int) -> str:
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (4, "▁↓▅↑"),
-        (11, "▁3.3↓ ▅ 32↑"),
-        (13, "▁ 3.3↓ ▅32.0↑"),
+        (4, "↓▁↑▅"),
+        (11, "3.3↓▁  32↑▅"),
+        (13, " 3.3↓▁ 32.0↑▅"),
         (21, "╸┈┈┈  3.3↓ ━━┈┈ 32.0↑"),
-        (17, "  ▁ 3.3↓   ▅32.0↑"),
+        (17, "   3.3↓▁   32.0↑▅"),
     ],
 )
 def test_the_fill_is_against_the_limit(width: int, shown: str) -> None:

@@ -51,17 +51,15 @@ def _both_ways(
 
 
 def _way(rate: float | None, limit: float | None, arrow: str, width: int, role: str) -> list[Span]:
-    """A fill, the rate where there is room, and the arrow."""
+    """The rate where there is room, the arrow, and a fill: in ASCII some would be a sign before a number."""
     share = share_of(rate, limit)
     fill = "trough" if role == "stale" else "warm" if (share or 0.0) >= NEARLY_FULL else "gauge"
     text = "warm" if fill == "warm" else role
     one = " " if share is None else level(share)
     if width < _WITH_NUMBER:
         shown = DASH if rate is None else one
-        return [(shown.rjust(width - 1), fill), (arrow, "dim")]
+        return [(arrow.rjust(width - 1), "dim"), (shown, fill)]
     if width < _WITH_GAUGE:
-        number = min(4, width - 2)
-        gap = " " * (width - 2 - number)
-        return [(gap, "text"), (one, fill), (f"{format.rate(rate, number)}{arrow}", text)]
+        return [(f"{format.rate(rate, width - 2)}{arrow}", text), (one, fill)]
     bar = width - _WITH_NUMBER - 1
     return [*gauge(share, bar, fill), (f" {format.rate(rate, 4)}{arrow}", text)]
