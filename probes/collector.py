@@ -159,7 +159,7 @@ class Collector:
         self._waiting.extend(
             runner
             for runner in self._runners
-            if runner not in hanging and runner not in self._waiting
+            if runner not in hanging and runner not in self._waiting and not runner.resting
         )
         self._ask_next()
         while (left := deadline - self._clock()) > 0:

@@ -21,6 +21,7 @@ _RESCAN_SECONDS = 30.0
 """Within a device ports do not come and go, but a driver may be slow to show them all."""
 _GOLDEN_RATIO = 0.6180339887
 """Multiples of it spread any number of ports evenly."""
+_ABSENT_SECONDS = 10.0
 _ABSENT = "no RDMA device: nothing in /sys/class/infiniband"
 
 
@@ -43,6 +44,11 @@ class InfinibandSource:
         self._rescan_at = 0.0
         self._seen = False
         """There were devices once: that there are none now is a reading, and no error."""
+
+    @property
+    def rest_seconds(self) -> float:
+        """Most machines have no RDMA device, and never will."""
+        return 0.0 if self._seen else _ABSENT_SECONDS
 
     def read(self) -> tuple[PortReading, ...]:
         """Every port that is there.

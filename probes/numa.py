@@ -44,6 +44,7 @@ class NumaSource:
     """
 
     name = "numa"
+    rest_seconds = _ROUND_SECONDS
 
     def __init__(
         self,

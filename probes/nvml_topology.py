@@ -38,6 +38,7 @@ class NvmlTopology:
     """
 
     name = "nvml topology"
+    rest_seconds = 5.0
 
     def __init__(self, gate: Gate, count: Callable[[], int], clock: Callable[[], float]) -> None:
         self._gate = gate

@@ -32,6 +32,7 @@ class SourceRunner:
         self._lock = threading.Lock()
         self._wanted: SimpleQueue[None] = SimpleQueue()
         self._began: float | None = None
+        self._rests_until = 0.0
         self._parts: tuple[Part, ...] = ()
         self._read_at: float | None = None
         self._duration: float | None = None
@@ -39,6 +40,11 @@ class SourceRunner:
         self._reason = "not read yet"
         # A daemon, since a read that hangs in the kernel cannot be ended, and must not hold the end.
         threading.Thread(target=self._run, name=source.name, daemon=True).start()
+
+    @property
+    def resting(self) -> bool:
+        """It can have no news yet."""
+        return self._clock() < self._rests_until
 
     @property
     def busy(self) -> bool:
@@ -88,5 +94,7 @@ class SourceRunner:
             if parts is not None:
                 self._parts, self._read_at = parts, self._clock()
             self._state, self._reason = state, reason
-            self._duration = self._clock() - began
+            now = self._clock()
+            self._duration = now - began
+            self._rests_until = now + getattr(self._source, "rest_seconds", 0.0)
             self._began = None

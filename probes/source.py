@@ -1,7 +1,10 @@
 """The contract of a source: something that can be read again and again, and may fail or hang.
 
 A source is used from one thread, its own, so it needs no locks. Its `read` may block, and may raise:
-`SourceRunner` in ``collector.py`` is the one edge where exceptions end and become a status.
+`SourceRunner` is the one edge where exceptions end and become a status.
+
+One that has news only now and then may have an attribute ``rest_seconds``: so long after a read it is
+not asked again, for waking its thread costs more than the question.
 """
 
 from __future__ import annotations

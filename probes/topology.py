@@ -31,6 +31,7 @@ class TopologySource:
     """
 
     name = "topology"
+    rest_seconds = 10.0
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._sys = root / "sys"

@@ -26,6 +26,12 @@ class Healthy:
     def close(self) -> None: ...
 
 
+class Resting(Healthy):
+    """Has no news for a while after each read."""
+
+    rest_seconds = 4.5 * INTERVAL
+
+
 class Hanging:
     """Answers once, then hangs until it is let go."""
 
@@ -83,6 +89,14 @@ def test_a_source_that_hangs_delays_nothing_and_its_last_reading_grows_old() -> 
     assert late.busy_seconds is not None and late.busy_seconds > 3 * INTERVAL
     assert hanging.reads == 2  # no second call is made into a driver that hangs
     hanging.let_go.set()
+
+
+def test_a_source_that_rests_is_not_asked_and_what_it_said_stands() -> None:
+    resting = Resting()
+    samples = list(islice(collector(resting).samples(), 9))
+    assert resting.reads == 2
+    assert [sample.host.cpus for sample in samples if sample.host][:3] == [1, 1, 1]
+    assert len([sample for sample in samples if sample.host]) == 9
 
 
 def test_a_source_that_comes_back_is_read_again() -> None:
