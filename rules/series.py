@@ -19,9 +19,21 @@ class Series:
         self._values = values
         self._means: dict[tuple[float, float], float | None] = {}
 
-    def last(self, count: int) -> list[float | None]:
-        """The newest ``count`` values, oldest first; fewer where there are no more."""
-        return [None if math.isnan(value) else value for value in self._values[-count:]]
+    def blocks(self, size: int, count: int) -> list[float | None]:
+        """Means of ``size`` values each, oldest first, cut so that they stay together while values come.
+
+        Args:
+            size: of each block; the newest may have fewer.
+            count: of blocks, fewer where there are no more.
+        """
+        values, end = self._values, len(self._values)
+        start = (end - 1) // size * size
+        found: list[float | None] = []
+        while end > 0 and len(found) < count:
+            found.append(_mean(values[start:end]))
+            start, end = start - size, start
+        found.reverse()
+        return found
 
     def cells(
         self, seconds: float, count: int, join: Callable[[list[float]], float]
@@ -83,9 +95,12 @@ class Series:
         return present[-1] - present[0] if present else 0.0
 
     def _mean(self, seconds: float) -> float | None:
-        values = self._values[bisect_left(self._times, self._times[-1] - seconds) :]
-        total = sum(values)
-        if math.isnan(total):
-            present = [value for value in values if not math.isnan(value)]
-            return sum(present) / len(present) if present else None
-        return total / len(values) if values else None
+        return _mean(self._values[bisect_left(self._times, self._times[-1] - seconds) :])
+
+
+def _mean(values: array[float]) -> float | None:
+    total = sum(values)
+    if math.isnan(total):
+        present = [value for value in values if not math.isnan(value)]
+        return sum(present) / len(present) if present else None
+    return total / len(values) if values else None

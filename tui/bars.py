@@ -41,22 +41,14 @@ def shares(ratios: Sequence[float], width: int) -> list[int]:
 
 def sparkline(values: Sequence[float | None], width: int, top: float) -> str:
     """One cell a value, the newest at the right; a missing one is a gap."""
-    cells = [_spark(value, top) for value in values[-width:]] if width > 0 else []
-    return "".join(cells).rjust(width)
-
-
-def buckets(values: Sequence[float | None], size: int, phase: int) -> list[float | None]:
-    """Means of ``size`` values each, cut so that they stay together while values are added.
-
-    Args:
-        values: oldest first.
-        size: of each bucket.
-        phase: how many values there ever were.
-    """
-    newest = phase % size or size
-    ends = range(len(values) - newest, 0, -size)
-    groups = [values[len(values) - newest :], *(values[max(0, end - size) : end] for end in ends)]
-    return [_mean(group) for group in reversed(groups)]
+    newest = values[-width:] if width > 0 else ()
+    scale, most = len(_SPARKS) / top if top > 0 else 0.0, len(_SPARKS) - 1
+    return "".join(
+        [
+            " " if value is None else _SPARKS[min(most, max(0, int(value * scale)))]
+            for value in newest
+        ]
+    ).rjust(width)
 
 
 def chart(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
@@ -67,18 +59,6 @@ def chart(values: Sequence[float | None], width: int, height: int, top: float) -
         "".join([_block(level - 8 * row) for level in levels]).rjust(width)
         for row in reversed(range(height))
     ]
-
-
-def _spark(value: float | None, top: float) -> str:
-    if value is None:
-        return " "
-    share = value / top if top > 0 else 0.0
-    return _SPARKS[min(len(_SPARKS) - 1, max(0, int(share * len(_SPARKS))))]
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    present = [value for value in values if value is not None]
-    return sum(present) / len(present) if present else None
 
 
 def _level(value: float | None, top: float, most: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
@@ -22,8 +23,10 @@ def plain(text: str) -> str:
     )
 
 
+@lru_cache(maxsize=4096)
 def width_of(text: str) -> int:
     """How many cells it takes."""
+    # Of the texts of a picture nearly all were in the last one too.
     return len(text) if text.isascii() else cell_len(text)
 
 

@@ -310,9 +310,20 @@ def test_history_is_bounded_and_forgets_whom_it_has_not_seen() -> None:
         history.add(msgspec.structs.replace(frame(second - 1), gpus=gpus))
     assert 50 <= len(history) < 50 + 65
     assert history.seconds() == len(history) - 1
-    assert history.gpu(0, "power_watts").last(2) == [298.0, 299.0]
+    assert history.gpu(0, "power_watts").blocks(1, 2) == [298.0, 299.0]
     assert history.gpu(0, "power_watts").mean(10) == 294.0
-    assert history.gpu(1, "power_watts").last(2) == []
+    assert history.gpu(1, "power_watts").blocks(1, 2) == []
+
+
+def test_blocks_of_the_past_stay_together_while_values_come() -> None:
+    history = History()
+    for second in range(10):
+        watts = None if second in (4, 5, 6, 7) else float(second)
+        gpus = (GpuFrame(index=0, monotonic_seconds=second, power_watts=watts),)
+        history.add(msgspec.structs.replace(frame(second), gpus=gpus))
+    assert history.gpu(0, "power_watts").blocks(4, 9) == [1.5, None, 8.5]
+    assert history.gpu(0, "power_watts").blocks(4, 2) == [None, 8.5]
+    assert history.gpu(0, "power_watts").blocks(5, 2) == [1.5, 8.5]
 
 
 def test_history_tells_missing_from_zero_and_how_much_it_covers() -> None:
@@ -324,7 +335,7 @@ def test_history_tells_missing_from_zero_and_how_much_it_covers() -> None:
         )
         history.add(msgspec.structs.replace(frame(second), gpus=(gpu_frame,)))
     series = history.gpu(0, "utilization_ratio")
-    assert series.last(4) == [0.5, None, 0.0, None]
+    assert series.blocks(1, 4) == [0.5, None, 0.0, None]
     assert series.mean(10) == 0.25
     assert series.covered(10) == 2
     assert history.gpu(1, "utilization_ratio").mean(10) is None

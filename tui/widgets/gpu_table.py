@@ -12,7 +12,6 @@ import msgspec
 from ...probes.frame import Frame, GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from .. import format
-from ..bars import buckets
 from ..columns import Column, Layout, chosen_line, lay_out
 from ..glyphs import DASH, DEGREE, DOT, FOLD
 from ..lines import Line, LineBuilder, Span, left, plain
@@ -184,9 +183,7 @@ def _line(
 
 
 def _past(view: View, index: int, cells: int) -> list[float | None]:
-    series = view.history.gpu(index, "utilization_ratio")
-    values = series.last(cells * PAST_SAMPLES_PER_CELL)
-    return buckets(values, PAST_SAMPLES_PER_CELL, len(view.history))
+    return view.history.gpu(index, "utilization_ratio").blocks(PAST_SAMPLES_PER_CELL, cells)
 
 
 def _lost_line(gpu: GpuFrame, rank: RankFrame | None, frame: Frame, width: int) -> Line:

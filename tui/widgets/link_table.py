@@ -12,7 +12,7 @@ from ...rules.finding import Finding
 from ...rules.history import History
 from ...rules.series import Series
 from .. import format
-from ..bars import buckets, gauge, sparkline
+from ..bars import gauge, sparkline
 from ..columns import Column, Layout, Spans, chosen_line, lay_out
 from ..glyphs import DASH, DOWN, UP
 from ..lines import Line, left, plain, right
@@ -91,10 +91,10 @@ def _findings(view: View) -> dict[str, Finding]:
 
 
 def _past(view: View, link: LinkFrame, cells: int) -> list[float | None]:
-    size = cells * SAMPLES_PER_CELL
-    rx, tx = (_series(view.history, link, way).last(size) for way in ("rx", "tx"))
-    busier = [_busier(one, two) for one, two in zip(rx, tx, strict=False)]
-    means = buckets(busier, SAMPLES_PER_CELL, len(view.history))
+    rx, tx = (
+        _series(view.history, link, way).blocks(SAMPLES_PER_CELL, cells) for way in ("rx", "tx")
+    )
+    means = [_busier(one, two) for one, two in zip(rx, tx, strict=False)]
     most = max((mean for mean in means if mean is not None), default=0.0)
     limit = link.limit_bytes_per_second or most
     return [None if mean is None or not limit else mean / limit for mean in means]

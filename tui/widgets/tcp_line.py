@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...rules.finding import Finding
 from .. import format
-from ..bars import buckets, sparkline
+from ..bars import sparkline
 from ..columns import MARGIN
 from ..glyphs import DOT
 from ..lines import Line, LineBuilder, plain
@@ -45,7 +45,7 @@ def _finding(view: View) -> Finding | None:
 
 def _past(view: View) -> str:
     """Against the least that matters, or the worst of it where that is more."""
-    values = view.history.host("tcp_retransmission_ratio").last(_PAST_CELLS * _SAMPLES_PER_CELL)
-    means = buckets(values, _SAMPLES_PER_CELL, len(view.history))
+    series = view.history.host("tcp_retransmission_ratio")
+    means = series.blocks(_SAMPLES_PER_CELL, _PAST_CELLS)
     top = max((value for value in means if value is not None), default=0.0)
     return sparkline(means, _PAST_CELLS, max(top, _WORTH_SHOWING))
