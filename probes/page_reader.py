@@ -21,8 +21,8 @@ from .page_state import (
     Slot,
     collectives_of,
     named,
+    newest_step,
     phase_nanoseconds,
-    progress_of,
     since,
     slot_of,
     threads_of,
@@ -125,9 +125,9 @@ class PageReader:
         self._texts.refresh(hot, self._pread)
         slots = [slot_of(hot, number) for number in range(layout.THREADS)]
         words = [since(slot.word, now) for slot in slots if slot]
-        progress = progress_of(hot, now)
+        newest = newest_step(hot, now)
         moments = [word[0] for word in words if word]
-        moments += self._texts.gauges.taken, progress.ended if progress else 0
+        moments += self._texts.gauges.taken, newest.ended if newest else 0
         return max(moment for moment in moments if moment <= now + LEEWAY)
 
     def touched_at(self) -> float:
@@ -147,10 +147,8 @@ class PageReader:
         hot = self._hot()
         self._texts.refresh(hot, self._pread)
         facts = self._texts.facts
-        progress = progress_of(hot, now)
-        steps = self._steps.read(
-            self._pread, progress.ring_head if progress else 0, now, facts.phases
-        )
+        newest = newest_step(hot, now)
+        steps = self._steps.read(self._pread, newest.number if newest else 0, now, facts.phases)
         fields: dict[str, Any] = {
             "monotonic_seconds": now / NANOSECONDS,
             "steps": steps,
@@ -161,10 +159,10 @@ class PageReader:
         if ended is not None:
             fields["ended_monotonic_seconds"] = ended / NANOSECONDS
         reasons = (
-            self._add_phase(fields, hot, now, ended, progress),
-            _add_progress(fields, progress),
-            None if progress and progress.samples else _NOT_COUNTED,
-            None if progress and progress.tokens else _NOT_COUNTED,
+            self._add_phase(fields, hot, now, ended, newest),
+            _add_progress(fields, newest),
+            None if newest and newest.all_samples else _NOT_COUNTED,
+            None if newest and newest.all_tokens else _NOT_COUNTED,
             None if "phase_seconds" in fields else _CONTRADICTORY,
         )
         return msgspec.structs.replace(
@@ -191,7 +189,7 @@ class PageReader:
         hot: bytes,
         now: int,
         ended: int | None,
-        progress: layout.Progress | None,
+        newest: layout.Step | None,
     ) -> str | None:
         """Add the current phase, the time in each, and those before; or say why there is none."""
         facts = self._texts.facts
@@ -216,7 +214,7 @@ class PageReader:
             current,
             facts.phases,
             self._steps,
-            progress.number + 1 if progress else 1,
+            newest.number + 1 if newest else 1,
         )
         return None
 
@@ -255,16 +253,14 @@ class PageReader:
         return self._reasons[reasons]
 
 
-def _add_progress(fields: dict[str, Any], progress: layout.Progress | None) -> str | None:
+def _add_progress(fields: dict[str, Any], newest: layout.Step | None) -> str | None:
     """Add the main loop's counters; or say why there are none."""
-    if progress is None:
+    if newest is None:
         return _NO_STEP
-    fields["skipped_steps"] = progress.skipped_steps
-    fields["samples"] = progress.samples or None
-    fields["tokens"] = progress.tokens or None
-    if not progress.steps:
-        return _NO_STEP
-    fields["step"] = progress.number
-    fields["step_seconds"] = progress.duration / NANOSECONDS
-    fields["step_monotonic_seconds"] = progress.ended / NANOSECONDS
+    fields["skipped_steps"] = newest.all_skipped
+    fields["samples"] = newest.all_samples or None
+    fields["tokens"] = newest.all_tokens or None
+    fields["step"] = newest.number
+    fields["step_seconds"] = newest.duration / NANOSECONDS
+    fields["step_monotonic_seconds"] = newest.ended / NANOSECONDS
     return None

@@ -116,23 +116,26 @@ def named(spent: dict[int, int], phases: tuple[str | None, ...]) -> dict[str, fl
     return seconds
 
 
-def progress_of(hot: bytes, now: int) -> layout.Progress | None:
-    """The main loop's counters; ``None`` where there are none, or absurd ones."""
-    at, size = layout.PROGRESS_AT, layout.PROGRESS_SIZE
+def newest_step(hot: bytes, now: int) -> layout.Step | None:
+    """The main loop's last step, with the sums up to it; ``None`` where there is none, or an absurd one."""
+    at, size = layout.NEWEST_AT, layout.STEP_SIZE
     found = layout.newest(hot[at : at + size], hot[at + size : at + 2 * size])
-    if found is None or len(found[1]) != layout.PROGRESS.size:
+    step = layout.unpack_step(found[1]) if found else None
+    if found is None or step is None or found[0] > MOST_WHOLE or not is_sane(step, now):
         return None
-    progress = layout.Progress(*layout.PROGRESS.unpack(found[1]))
-    counts = (progress.steps, progress.number, progress.ring_head, progress.skipped_steps)
-    sums = (progress.samples, progress.tokens)
-    if (
-        max(counts) > MOST_WHOLE
-        or progress.ended > now + LEEWAY
-        or progress.duration > progress.ended
-        or any(real(each) is None for each in sums)
-    ):
+    if real(step.all_samples) is None or real(step.all_tokens) is None:
         return None
-    return progress
+    return step
+
+
+def is_sane(step: layout.Step, now: int) -> bool:
+    """Whether a step can have been."""
+    return (
+        step.number <= MOST_WHOLE
+        and 0 < step.ended <= now + LEEWAY
+        and step.duration <= step.ended
+        and all(host <= step.ended for _, host, _ in step.phases)
+    )
 
 
 def threads_of(hot: bytes, facts: Facts, now: int) -> Iterator[ThreadPhaseReading]:

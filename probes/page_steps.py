@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from .inprocess import layout
-from .page_state import LEEWAY, NANOSECONDS, Read, read_ring
+from .page_state import NANOSECONDS, Read, is_sane, read_ring
 from .page_values import MOST_WHOLE, real, signed, whole
 from .probe_reading import StepReading
 
@@ -127,7 +127,7 @@ class StepHistory:
             self._seen.setdefault(index, (b"", now))
             return None
         step = layout.unpack_step(record[1])
-        if step is None or not _is_sane(step, now):
+        if step is None or not is_sane(step, now):
             return None
         end = (step.ended, step.number)
         position = bisect_left(self._ends, end)
@@ -136,15 +136,6 @@ class StepHistory:
             del self._ends[: -layout.STEPS]
         self._seen[index] = place[: layout.RECORD_HEAD.size], step.ended
         return _reading(step, phases)
-
-
-def _is_sane(step: layout.Step, now: int) -> bool:
-    return (
-        step.number <= MOST_WHOLE
-        and 0 < step.ended <= now + LEEWAY
-        and step.duration <= step.ended
-        and all(host <= step.ended for _, host, _ in step.phases)
-    )
 
 
 def _reading(step: layout.Step, phases: Sequence[str | None]) -> StepReading:

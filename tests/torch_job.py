@@ -57,9 +57,16 @@ class Page:
         return gauges
 
     @property
-    def progress(self) -> layout.Progress:
-        found = self._newest(layout.PROGRESS_AT, layout.PROGRESS_SIZE)
-        return layout.Progress(*layout.PROGRESS.unpack(found)) if found else layout.Progress()
+    def newest(self) -> layout.Step:
+        """The last step, with the sums up to it."""
+        step = layout.unpack_step(self._newest(layout.NEWEST_AT, layout.STEP_SIZE))
+        assert step, "no step has ended"
+        return step
+
+    @property
+    def evaluations(self) -> int:
+        """How many have begun."""
+        return self.words[layout.EVALUATIONS_AT // 8]
 
     @property
     def steps(self) -> list[layout.Step]:

@@ -80,7 +80,7 @@ def step(
     if _probe is not None:
         try:
             _probe.track()
-            if _probe.in_loop():
+            if _probe.loop_track():
                 _probe.steps.explicit(_plain(samples), _plain(tokens), _plain(loss))
         except Exception as error:
             _probe.tell(trouble=f"gputop.step: {type(error).__name__}: {error}"[:200])
@@ -103,7 +103,7 @@ class phase:  # noqa: N801 - used like a function
             try:
                 self._code = self._code or _probe.code(self._name)
                 track = _probe.track()
-                if _probe.in_loop():
+                if _probe.loop_track():
                     _probe.steps.begin()
                     if self._name == "eval":
                         _probe.steps.evaluating()

@@ -43,13 +43,12 @@ def answer(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
 
 def _status(probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
     torch = sys.modules.get("torch")
-    progress = probe.steps.progress
     return {
         "pid": os.getpid(),
         "python": ".".join(map(str, sys.version_info[:3])),
         "torch": getattr(torch, "__version__", None) and str(torch.__version__),  # type: ignore[union-attr]
         "page": probe.page.path,
-        "steps": progress.steps,
+        "steps": probe.steps.count,
         "instruments": {name: each.state for name, each in probe.instruments.items()},
     }
 

@@ -16,9 +16,9 @@ LIMIT_RATIO = 0.01
 """Of the time that passes. Above it, twice in a row, the dearest instrument goes. [design, 3]"""
 _WINDOW_NANOSECONDS = 5_000_000_000
 _TRIALS = 200
-_CALL_EDGES = 8.0
+CALL_EDGES = 5.0
 """What a hook costs beside its phase changes, in phase changes: the wrapper, its guards, what it tells
-the count of steps. [tests/bench/test_probe_cost.py: 7 to 12]"""
+the count of steps. [tests/bench/test_probe_cost.py: 4 to 5]"""
 
 
 class Cost:
@@ -45,7 +45,7 @@ class Cost:
         instruments = self._probe.instruments
         costs = {
             name: (each.calls - self._calls.get(name, 0))
-            * (each.edges + _CALL_EDGES)
+            * (each.edges + CALL_EDGES)
             * self._edge_nanoseconds
             for name, each in instruments.items()
         }

@@ -15,16 +15,17 @@ Two kinds of content, each readable whatever the writer was doing when it stoppe
 
 All integers are little-endian: so is every machine that carries an NVIDIA GPU.
 
-Layout of version 1, offsets in bytes::
+Layout of version 2, offsets in bytes::
 
     0       header, stored last when the page is made: only a finished page has the magic
-    128     progress, A and B: the counters of the main loop
-    512     thread slots: word, ring position, start, thread id, end, exclusive time per phase
-    10752   process groups: collectives launched and returned, the newest one
-    12800   gauges, A and B, JSON: what is looked at once a second
-    29184   facts, A and B, JSON: what seldom changes
-    94720   steps, a ring of records
-    242176  rings of words, one per thread slot: each phase change
+    120     a word: evaluations
+    128     the newest step of the main loop, A and B: its record, whose generation is its place in the ring
+    1344    thread slots: word, ring position, start, thread id, end, exclusive time per phase
+    11584   process groups: collectives launched and returned, the newest one
+    13632   gauges, A and B, JSON: what is looked at once a second
+    30016   facts, A and B, JSON: what seldom changes
+    95552   steps, a ring of records
+    245056  rings of words, one per thread slot: each phase change
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAGIC = b"GPUTOPpg"
-VERSION = 1
+VERSION = 2
 
 PHASES = (
     "none",
@@ -96,13 +97,14 @@ RECORD_HEAD = struct.Struct("<QII")
 _CHECKED_HEAD = struct.Struct("<QI")
 _CHECK = struct.Struct("<I")
 
-PROGRESS_AT = 128
-PROGRESS_SIZE = 192
-PROGRESS = struct.Struct("<QQQQddQQQQ")
-"""Steps ended, moment of the last one's end, its nanoseconds, number told for it, samples, tokens,
-micro-steps since the last step, skipped steps, evaluations, ring position in `STEPS_AT`."""
+EVALUATIONS_AT = 120
+"""A word: how many evaluations have begun."""
 
-SLOTS_AT = 512
+NEWEST_AT = 128
+STEP_SIZE = 584
+"""Of a step's record, here and in the ring."""
+
+SLOTS_AT = 1344
 SLOT_SIZE = 640
 SLOT_WORD, SLOT_HEAD, SLOT_BEGAN, SLOT_THREAD, SLOT_ENDED = 0, 8, 16, 24, 32
 SLOT_TOTALS = 64
@@ -119,14 +121,15 @@ FACTS_AT = GAUGES_AT + 2 * GAUGES_SIZE
 FACTS_SIZE = 32768
 
 STEPS_AT = FACTS_AT + 2 * FACTS_SIZE
-STEP_SIZE = 576
-STEP = struct.Struct("<QQQdddIIqI4x")
+STEP = struct.Struct("<QQQdddIIqIIdd")
 """Number, moment of its end, nanoseconds, samples, tokens, loss (NaN: not told), micro-steps, flags,
-run-ahead in nanoseconds (`UNKNOWN`: not known), how many phases follow."""
+run-ahead in nanoseconds (`UNKNOWN`: not known), how many phases follow; and of all steps up to this one:
+skipped, samples, tokens."""
 STEP_PHASE = struct.Struct("<QQq")
 """Code, host nanoseconds, GPU nanoseconds (`UNKNOWN`: not known)."""
 _STEPS = [struct.Struct(STEP.format + "QQq" * count) for count in range(MAX_STEP_PHASES + 1)]
 """A step with so many phases, packed at once."""
+_MOST_STEP_WORDS = 3 * MAX_STEP_PHASES
 FLAG_SKIPPED = 1
 UNKNOWN = -1
 _NAN = float("nan")
@@ -163,9 +166,15 @@ class Step(_Record):
 
     Attributes:
         phases: code, host time, GPU time.
+        all_skipped: how many were skipped, of all up to this one.
+        all_samples: the samples of all these.
+        all_tokens: and their tokens.
     """
 
     __slots__ = (
+        "all_samples",
+        "all_skipped",
+        "all_tokens",
         "duration",
         "ended",
         "loss",
@@ -190,6 +199,9 @@ class Step(_Record):
         skipped: bool,
         run_ahead: int | None,
         phases: Sequence[tuple[int, int, int | None]],
+        all_skipped: int = 0,
+        all_samples: float = 0.0,
+        all_tokens: float = 0.0,
     ) -> None:
         self.number = number
         self.ended = ended
@@ -201,47 +213,9 @@ class Step(_Record):
         self.skipped = skipped
         self.run_ahead = run_ahead
         self.phases = phases
-
-
-class Progress(_Record):
-    """The counters of the main loop, which go on. Moments and durations in nanoseconds."""
-
-    __slots__ = (
-        "duration",
-        "ended",
-        "evaluations",
-        "micro_steps",
-        "number",
-        "ring_head",
-        "samples",
-        "skipped_steps",
-        "steps",
-        "tokens",
-    )
-
-    def __init__(
-        self,
-        steps: int = 0,
-        ended: int = 0,
-        duration: int = 0,
-        number: int = 0,
-        samples: float = 0.0,
-        tokens: float = 0.0,
-        micro_steps: int = 0,
-        skipped_steps: int = 0,
-        evaluations: int = 0,
-        ring_head: int = 0,
-    ) -> None:
-        self.steps = steps
-        self.ended = ended
-        self.duration = duration
-        self.number = number
-        self.samples = samples
-        self.tokens = tokens
-        self.micro_steps = micro_steps
-        self.skipped_steps = skipped_steps
-        self.evaluations = evaluations
-        self.ring_head = ring_head
+        self.all_skipped = all_skipped
+        self.all_samples = all_samples
+        self.all_tokens = all_tokens
 
 
 def word(moment: int, code: int) -> int:
@@ -257,7 +231,7 @@ def unword(value: int, now: int) -> tuple[int, int]:
 def record(generation: int, payload: bytes) -> bytes:
     """The bytes of a record, to be stored in one slice assignment."""
     checked = _CHECKED_HEAD.pack(generation, len(payload))
-    return checked + _CHECK.pack(zlib.crc32(checked + payload)) + payload
+    return checked + _CHECK.pack(zlib.crc32(payload, zlib.crc32(checked))) + payload
 
 
 def unrecord(place: bytes) -> tuple[int, bytes] | None:
@@ -280,38 +254,61 @@ def newest(first: bytes, second: bytes) -> tuple[int, bytes] | None:
 
 def pack_step(step: Step) -> bytes:
     """Payload of a step's record. Of more than `MAX_STEP_PHASES` phases the last are left out."""
-    phases = step.phases[:MAX_STEP_PHASES]
-    words = [
-        word for code, host, gpu in phases for word in (code, host, UNKNOWN if gpu is None else gpu)
-    ]
-    return _STEPS[len(phases)].pack(
+    return step_payload(
         step.number,
         step.ended,
         step.duration,
-        _NAN if step.samples is None else step.samples,
-        _NAN if step.tokens is None else step.tokens,
-        _NAN if step.loss is None else step.loss,
+        step.samples,
+        step.tokens,
+        step.loss,
         step.micro_steps,
-        FLAG_SKIPPED if step.skipped else 0,
-        UNKNOWN if step.run_ahead is None else step.run_ahead,
-        len(phases),
-        *words,
+        step.skipped,
+        step.run_ahead,
+        step.all_skipped,
+        step.all_samples,
+        step.all_tokens,
+        [UNKNOWN if each is None else each for phase in step.phases for each in phase],
     )
 
 
-def pack_progress(progress: Progress) -> bytes:
-    """Payload of the progress record."""
-    return PROGRESS.pack(
-        progress.steps,
-        progress.ended,
-        progress.duration,
-        progress.number,
-        progress.samples,
-        progress.tokens,
-        progress.micro_steps,
-        progress.skipped_steps,
-        progress.evaluations,
-        progress.ring_head,
+def step_payload(
+    number: int,
+    ended: int,
+    duration: int,
+    samples: float | None,
+    tokens: float | None,
+    loss: float | None,
+    micro_steps: int,
+    skipped: bool,
+    run_ahead: int | None,
+    all_skipped: int,
+    all_samples: float,
+    all_tokens: float,
+    words: list[int],
+) -> bytes:
+    """The same of what a `Step` has, so that the job need not make one at each of its steps.
+
+    Args:
+        number: and what follows: as in `Step`.
+        words: of its phases, one after the other: code, host time, GPU time or `UNKNOWN`.
+    """
+    del words[_MOST_STEP_WORDS:]
+    count = len(words) // 3
+    return _STEPS[count].pack(
+        number,
+        ended,
+        duration,
+        _NAN if samples is None else samples,
+        _NAN if tokens is None else tokens,
+        _NAN if loss is None else loss,
+        micro_steps,
+        FLAG_SKIPPED if skipped else 0,
+        UNKNOWN if run_ahead is None else run_ahead,
+        count,
+        all_skipped,
+        all_samples,
+        all_tokens,
+        *words,
     )
 
 
@@ -319,8 +316,8 @@ def unpack_step(payload: bytes) -> Step | None:
     """The step of a payload, or ``None`` if it is none."""
     if len(payload) < STEP.size:
         return None
-    number, ended, duration, samples, tokens, loss, micro, flags, ahead, count = STEP.unpack_from(
-        payload
+    number, ended, duration, samples, tokens, loss, micro, flags, ahead, count, *totals = (
+        STEP.unpack_from(payload)
     )
     if count > MAX_STEP_PHASES or len(payload) != STEP.size + count * STEP_PHASE.size:
         return None
@@ -339,6 +336,7 @@ def unpack_step(payload: bytes) -> Step | None:
             for code, host, gpu in STEP_PHASE.iter_unpack(payload[STEP.size :])
             if code < MAX_CODES
         ],
+        *totals,
     )
 
 

@@ -61,7 +61,6 @@ class Page:
         self.words = self.view.cast("Q")
         self.facts = Twin(self, layout.FACTS_AT, layout.FACTS_SIZE)
         self.gauges = Twin(self, layout.GAUGES_AT, layout.GAUGES_SIZE)
-        self._progress = Twin(self, layout.PROGRESS_AT, layout.PROGRESS_SIZE)
 
     @property
     def name(self) -> str:
@@ -73,15 +72,29 @@ class Page:
         """Descriptor of the directory that the page lies in."""
         return self._directory
 
-    def store_progress(self, progress: layout.Progress) -> None:
-        """Replace the main loop's counters."""
-        self._progress.store(layout.pack_progress(progress))
+    def store_newest(self, index: int, payload: bytes) -> None:
+        """A step has ended, the ``index``-th of the main loop, from 0: into the ring, and to the front."""
+        data = layout.record(index + 1, payload)
+        size = len(data)
+        view = self.view
+        at = layout.STEPS_AT + index % layout.STEPS * layout.STEP_SIZE
+        view[at : at + size] = data
+        at = layout.NEWEST_AT + (index & 1) * layout.STEP_SIZE
+        view[at : at + size] = data
 
-    def store_step(self, index: int, step: layout.Step) -> None:
-        """Put in the ring the step that is the ``index``-th of this process, from 0."""
+    def store_again(self, index: int, step: layout.Step) -> None:
+        """More is known of a step that is still in the ring."""
         data = layout.record(index + 1, layout.pack_step(step))
         at = layout.STEPS_AT + index % layout.STEPS * layout.STEP_SIZE
         self.view[at : at + len(data)] = data
+
+    def forget_steps(self) -> None:
+        """Another thread is the main loop from now on, and counts from 0."""
+        self.view[layout.NEWEST_AT : layout.SLOTS_AT] = bytes(layout.SLOTS_AT - layout.NEWEST_AT)
+
+    def store_evaluations(self, count: int) -> None:
+        """So many have begun."""
+        self.words[layout.EVALUATIONS_AT // 8] = count
 
     def touch(self) -> None:
         """Tell those who tidy up that this page is in use; stores through the map do not."""

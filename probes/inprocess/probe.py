@@ -41,8 +41,8 @@ class Probe:
         track: of the calling thread, made at its first phase; see `Track`.
         steps: of the main loop.
         at_step_end: functions called in the loop's thread after each step.
-        mark: called in the loop's thread with the phase that it is in from now on, after each change
-            that the GPU's clock is to know of; ``None`` where there is none.
+        mark: called in the loop's thread with the phase that it is in from now on, and that moment,
+            after each change that the GPU's clock is to know of; ``None`` where there is none.
         gauges: functions asked once a second, in the probe's own thread, for what they know.
         instruments: all that were tried, by name.
     """
@@ -50,7 +50,7 @@ class Probe:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.at_step_end: list[Callable[[layout.Step], None]] = []
-        self.mark: Callable[[int], None] | None = None
+        self.mark: Callable[[int, int], None] | None = None
         self.gauges: list[Callable[[], dict[str, object]]] = []
         self.instruments: dict[str, Instrument] = {}
         self._facts: dict[str, object] = {}
@@ -59,10 +59,11 @@ class Probe:
         self._user_codes: dict[str, int] = {}
         self._ended = False
         self._slots = Slots(page.words, self._name_thread)
+        self._local = self._slots.local
         self._off = frozenset(os.environ.get("GPUTOP_PROBE_OFF", "").replace(",", " ").split())
         self._loop = self._slots.main
         self._loop_known = False
-        self.steps = Steps(self._loop, self._store_step, self.at_step_end, page.store_progress)
+        self.steps = self._new_steps()
         self._cost = Cost(self)
         self._settled = False
         """Whether its own thread has taken over: until then facts are gathered, and not stored."""
@@ -88,39 +89,41 @@ class Probe:
         """Of all threads that have one."""
         return self._slots.all()
 
-    def in_loop(self) -> bool:
-        """Whether the calling thread is the one whose steps are counted."""
-        return self._slots.known() is self._loop
+    def loop_track(self) -> Track | None:
+        """Of the calling thread, if it is the one whose steps are counted."""
+        track: Track | None = getattr(self._local, "track", None)
+        return track if track is self._loop else None
 
-    def claim_loop(self) -> bool:
-        """The calling thread trains: a backward or an optimizer runs in it.
+    def claim_loop(self) -> Track | None:
+        """The calling thread trains: a backward or an optimizer runs in it. Its track, if its steps are
+        the ones that are counted.
 
-        The main thread is taken for the one that does, until another one shows that it is. Ray, for
-        one, runs the loop in a thread. Returns whether it is the caller.
+        The main thread is taken for the one that trains, until another one shows that it is. Ray, for
+        one, runs the loop in a thread.
         """
-        track = self._slots.track()
+        track: Track = getattr(self._local, "track", None) or self._slots.track()
         if not self._loop_known:
             self._loop_known = True
             if track is not self._loop:
                 self._loop = track
-                self.steps = Steps(
-                    track, self._store_step, self.at_step_end, self.page.store_progress
-                )
+                self.page.forget_steps()
+                self.steps = self._new_steps()
                 self.tell(main_slot=self._slots.slot(track))
-        return track is self._loop
+        return track if track is self._loop else None
 
     def enter(self, track: Track, code: int) -> int:
         """Open a phase of a thread that the GPU's clock is to know of. Returns its depth."""
         depth = track.enter(code)
         if self.mark is not None and track is self._loop:
-            self.mark(code)
+            self.mark(code, time.perf_counter_ns())
         return depth
 
-    def close(self, track: Track, depth: int) -> None:
-        """Close it."""
-        track.leave(depth)
+    def close(self, track: Track, depth: int) -> int:
+        """Close it. Returns the moment."""
+        moment = track.leave(depth)
         if self.mark is not None and track is self._loop:
-            self.mark(track.top())
+            self.mark(track.top(), moment)
+        return moment
 
     def use(self, instrument: Instrument) -> None:
         """Put an instrument in, unless the user has named it in ``GPUTOP_PROBE_OFF``."""
@@ -158,9 +161,9 @@ class Probe:
         """Put the state of all instruments into the page."""
         self.tell(hooks={name: each.state for name, each in self.instruments.items()})
 
-    def _store_step(self, index: int, step: layout.Step, progress: layout.Progress) -> None:
-        self.page.store_step(index, step)
-        self.page.store_progress(progress)
+    def _new_steps(self) -> Steps:
+        page = self.page
+        return Steps(self._loop, page.store_newest, self.at_step_end, page.store_evaluations)
 
     def _name_thread(self, thread: int, name: str) -> None:
         self._threads[str(thread)] = name

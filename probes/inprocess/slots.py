@@ -23,6 +23,7 @@ class Slots:
 
     Attributes:
         left: the page is no longer ours to write.
+        local: what each thread has of its own; ``track`` is its track, once it has one.
         main: track of the main thread.
     """
 
@@ -30,7 +31,7 @@ class Slots:
         self.words = words
         self._told = told
         self.left = False
-        self._local = threading.local()
+        self.local = threading.local()
         self._lock = threading.Lock()
         self._free = list(range(layout.THREADS - 1, 0, -1))
         self._tracks: dict[int, Track] = {}
@@ -40,11 +41,11 @@ class Slots:
         self._main_thread = threading.main_thread().ident
 
     def known(self) -> Track | None:
-        track: Track | None = getattr(self._local, "track", None)
+        track: Track | None = getattr(self.local, "track", None)
         return track
 
     def track(self) -> Track:
-        track: Track | None = getattr(self._local, "track", None)
+        track: Track | None = getattr(self.local, "track", None)
         return track or self._new()
 
     def all(self) -> list[Track]:
@@ -53,7 +54,7 @@ class Slots:
 
     def _new(self) -> Track:
         if threading.get_ident() == self._main_thread:
-            self._local.track = self.main
+            self.local.track = self.main
             return self.main
         with self._lock:
             slot = self._free.pop() if self._free else None
@@ -64,13 +65,13 @@ class Slots:
         track = make_track(words, at, layout.CODES["none"], threading.get_native_id())
         if slot is not None:
             self._tracks[slot] = track
-            self._local.keeper = _Keeper(self, slot)
+            self.local.keeper = _Keeper(self, slot)
             # A thread that Python did not start has no name here, and asking would make it one.
             names: Any = vars(threading)["_active"]
             thread = names.get(threading.get_ident())
             if thread is not None:
                 self._told(threading.get_native_id(), thread.name)
-        self._local.track = track
+        self.local.track = track
         return track
 
     def give_back(self, slot: int) -> None:

@@ -18,7 +18,7 @@ that step, in orders that differ by framework; this is what is made of them:
 
 from __future__ import annotations
 
-from .layout import CODES, MAX_CODES, Progress, Step
+from .layout import CODES, MAX_CODES, UNKNOWN, Step, step_payload
 from .track import Track
 
 TYPE_CHECKING = False
@@ -49,51 +49,55 @@ class Steps:
 
     Args:
         track: of the thread.
-        store: takes each step with its index, and the counters after it.
+        store: takes each step's payload with its index, from 0.
         at_end: functions to be called after each step; one may remove itself.
-        store_progress: takes the counters when an evaluation begins.
+        store_evaluations: takes their number when one begins.
+
+    Attributes:
+        count: how many steps have ended.
+        evaluations: how many have begun.
+        trains: whether there is an optimizer, or was a backward: otherwise nothing is an evaluation.
+        samples: of the step in progress; whoever knows may set it.
+        tokens: the same.
     """
 
     def __init__(
         self,
         track: Track,
-        store: Callable[[int, Step, Progress], None],
+        store: Callable[[int, bytes], None],
         at_end: list[Callable[[Step], None]],
-        store_progress: Callable[[Progress], None],
+        store_evaluations: Callable[[int], None],
     ) -> None:
         self._track = track
         self._store = store
         self._at_end = at_end
-        self._store_progress = store_progress
-        self._progress = Progress()
+        self._store_evaluations = store_evaluations
+        self.count = 0
+        self.evaluations = 0
+        self._all_skipped = 0
+        self._all_samples = 0.0
+        self._all_tokens = 0.0
         self._from: _Ending | None = None
         self._pending: _Ending | None = None
         self._micro = 0
         self._started = self._now(skipped=False)
         self._draws = 0
         self._forwards = 0
-        self._backward_seen = False
         self._optimizer_seen = False
         self._explicit = False
         self._evaluating = False
         self._resting = _STARTUP
         self._patience = _PATIENCE
         self.trains = False
-        """Whether there is an optimizer, or was a backward: otherwise nothing is an evaluation."""
         self._stepped: set[int] = set()
         """Optimizers that have stepped since the last end."""
         self._fresh: set[int] = set()
         """Those that have since the last backward."""
         self._turns: list[int] = []
+        self._newest_turn: int | None = None
         self._taking_turns = 1
         self.samples: float | None = None
-        """Of the step in progress; whoever knows may set it."""
         self.tokens: float | None = None
-
-    @property
-    def progress(self) -> Progress:
-        """The counters as last stored."""
-        return self._progress
 
     def begin(self) -> None:
         """Something begins that belongs to a step, if it is the first: the first step begins here."""
@@ -106,9 +110,10 @@ class Steps:
         Args:
             certain: the loader is known to feed the training.
         """
-        if certain:
+        if certain and self._evaluating:
             self.evaluated()
-        self.begin()
+        if self._from is None:
+            self.begin()
         if self._explicit:
             return
         if self._pending:
@@ -127,32 +132,40 @@ class Steps:
         """A backward begins."""
         self.trains = True
         self._training()
-        self._backward_seen = True
 
     def backward_done(self) -> None:
         """And ends."""
         self._micro += 1
         self._fresh.clear()
 
-    def optimizer_done(self, key: int, skipped: bool = False) -> None:
+    def optimizer_done(self, key: int, moment: int, skipped: bool = False) -> None:
         """An optimizer has stepped, or was left out by its scaler.
 
         Args:
             key: tells one optimizer from another.
+            moment: at which it left its phase.
             skipped: it was left out.
         """
         self.trains = self._optimizer_seen = True
-        self.evaluated()
-        self.begin()
+        if self._evaluating:
+            self.evaluated()
+        if self._from is None:
+            self.begin()
         if self._explicit:
             return
-        if self._pending and key in self._stepped and key not in self._fresh:
+        pending = self._pending
+        if pending and key in self._stepped and key not in self._fresh:
             self._close()
-        self._learn_turns(key)
+            pending = None
+        if key != self._newest_turn or self._taking_turns > 1:
+            self._learn_turns(key)
         self._stepped.add(key)
         self._fresh.add(key)
-        skipped = skipped and (self._pending is None or self._pending.skipped)
-        self._pending = self._now(skipped)
+        micro, self._micro = self._micro, 0
+        if pending:
+            micro += pending.micro_steps
+            skipped = skipped and pending.skipped
+        self._pending = _Ending(moment, self._track.totals(), micro, skipped)
 
     def evaluating(self) -> None:
         """A forward begins that is no training, or a draw for one."""
@@ -161,8 +174,8 @@ class Steps:
         if not self._evaluating:
             self._evaluating = True
             self._track.base(_EVAL)
-            self._progress.evaluations += 1
-            self._store_progress(self._progress)
+            self.evaluations += 1
+            self._store_evaluations(self.evaluations)
 
     def evaluated(self) -> None:
         """What begins now is none. To say so without one before changes nothing."""
@@ -201,8 +214,10 @@ class Steps:
         self._close(loss)
 
     def _training(self) -> None:
-        self.evaluated()
-        self.begin()
+        if self._evaluating:
+            self.evaluated()
+        if self._from is None:
+            self.begin()
         if (
             self._pending
             and not self._explicit
@@ -218,9 +233,8 @@ class Steps:
         return False
 
     def _rest(self) -> None:
-        if self._resting != _OTHER:
-            self._resting = _OTHER
-            self._track.base(_EVAL if self._evaluating else _OTHER)
+        self._resting = _OTHER
+        self._track.base(_EVAL if self._evaluating else _OTHER)
 
     def _now(self, skipped: bool) -> _Ending:
         micro = self._micro + (self._pending.micro_steps if self._pending else 0)
@@ -230,8 +244,7 @@ class Steps:
     def _learn_turns(self, key: int) -> None:
         """How many optimizers step before the same one does again."""
         turns = self._turns
-        if self._taking_turns == 1 and turns[-1:] == [key]:
-            return
+        self._newest_turn = key
         if key in turns:
             last = len(turns) - 1 - turns[::-1].index(key)
             self._taking_turns = len(set(turns[last:]))
@@ -246,42 +259,42 @@ class Steps:
         now, then = ending.totals, before.totals
         if len(now) > len(then):
             then = then + [0] * (len(now) - len(then))
-        progress = self._progress
-        duration = ending.moment - before.moment
-        step = Step(
-            progress.number + 1,
+        words: list[int] = []
+        for code, begin, end in zip(_CODES, then, now):
+            if end > begin:
+                words += (code, end - begin, UNKNOWN)
+        index = self.count
+        self.count = number = index + 1
+        samples, tokens = self.samples, self.tokens
+        if samples is not None:
+            self.samples = None
+            self._all_samples += samples
+        if tokens is not None:
+            self.tokens = None
+            self._all_tokens += tokens
+        skipped = ending.skipped
+        self._all_skipped += skipped
+        told = (
+            number,
             ending.moment,
-            duration,
-            self.samples,
-            self.tokens,
+            ending.moment - before.moment,
+            samples,
+            tokens,
             loss,
             ending.micro_steps,
-            ending.skipped,
+            skipped,
             None,
-            [
-                (code, end - begin, None)
-                for code, end, begin in zip(_CODES, now, then)
-                if end > begin
-            ],
         )
-        index = progress.ring_head
-        progress.steps += 1
-        progress.ended = ending.moment
-        progress.duration = duration
-        progress.number += 1
-        progress.samples += self.samples or 0.0
-        progress.tokens += self.tokens or 0.0
-        progress.micro_steps = self._micro
-        progress.skipped_steps += ending.skipped
-        progress.ring_head += 1
+        totals = (self._all_skipped, self._all_samples, self._all_tokens)
         self._from = ending
         self._pending = None
-        self._rest()
+        if self._resting != _OTHER:
+            self._rest()
         self._draws = self._forwards = 0
-        self._backward_seen = False
         self._stepped.clear()
-        self.samples = self.tokens = None
-        self._store(index, step, progress)
+        self._store(index, step_payload(*told, *totals, words))
         if self._at_end:
+            spent = [(code, host, None) for code, host in zip(words[::3], words[1::3])]
+            step = Step(*told, spent, *totals)
             for function in tuple(self._at_end):
                 function(step)

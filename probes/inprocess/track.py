@@ -28,7 +28,7 @@ class Track:
         base: from now on, this is the phase in which nothing else is open.
         charge: add to the open phase the time that it has taken so far. Returns the moment.
         totals: exclusive time per code, up to the last change or charge; of the fixed codes alone where
-            the user has none.
+            the thread has been in none of the user's.
         depth: of the stack; 1: nothing is open.
         top: code of the phase that is open.
         pause: the garbage collector has begun, wherever this thread was.
@@ -100,7 +100,8 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     word_mask = layout.WORD_MASK
     clock = perf_counter_ns
     gc_code = layout.CODES["gc"]
-    fixed = layout.USER_CODE
+    codes = layout.USER_CODE
+    """So many of them, from 0 on, may have taken time."""
     bottom = code
     stack = [code]
     spent = [0] * layout.MAX_CODES
@@ -111,11 +112,13 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     paused_at = 0
 
     def enter(code: int) -> int:
-        nonlocal since, head, word
+        nonlocal since, head, word, codes
         now = clock()
         top = stack[-1]
         spent[top] = words[totals_at + top] = spent[top] + now - since
         since = now
+        if code >= codes:
+            codes = code + 1
         depth = len(stack)
         stack.append(code)
         words[ring_at + (head & ring_mask)] = word = (now << 8 | code) & word_mask
@@ -161,7 +164,7 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         return now
 
     def totals() -> list[int]:
-        return spent.copy() if any(spent[fixed:]) else spent[:fixed]
+        return spent[:codes]
 
     def depth() -> int:
         return len(stack)

@@ -198,7 +198,7 @@ def test_only_new_steps_and_changed_ones_are_told_and_each_of_them_twice(reader:
     assert told() == [1, 2, 3, 4, 5]
     assert told() == []
     page.step(5, step(6, now))
-    page.progress(layout.Progress(6, now, SECOND, 6, ring_head=6))
+    page.newest(step(6, now))
     assert told() == [6]
     page.step(3, step(4, now - 2 * SECOND, gpu=SECOND))
     assert told() == [4, 6]
@@ -226,7 +226,7 @@ def test_the_ring_of_steps_goes_round(reader: Read) -> None:
     assert numbers == list(range(300 - layout.STEPS + 1, 301))
     for index in range(300, 310):
         page.step(index, step(index + 1, now))
-    page.progress(layout.Progress(310, now, SECOND, 310, ring_head=310))
+    page.newest(step(310, now))
     assert [each.number for each in made.read(now).steps][-10:] == list(range(301, 311))
 
 
@@ -242,7 +242,7 @@ def test_of_very_short_steps_the_newest_and_the_longest_are_told_and_the_others_
         short = step(index + 1, now)
         short.duration = SECOND if index == 40 else index
         page.step(index, short)
-    page.progress(layout.Progress(105, now, SECOND, 105, ring_head=105))
+    page.newest(step(105, now))
     told = made.read(now)
     numbers = [each.number for each in told.steps]
     assert numbers == [41, 95, *range(105 - NEWEST_STEPS + 1, 106)]
@@ -308,26 +308,26 @@ def test_what_has_changed_is_read_anew_and_what_was_taken_out_is_gone(reader: Re
 
 
 @pytest.mark.parametrize(
-    ("at", "size", "cuts"),
+    ("at", "generation", "cuts"),
     [
-        (layout.PROGRESS_AT, layout.PROGRESS_SIZE, range(96)),
-        (layout.GAUGES_AT, layout.GAUGES_SIZE, range(300)),
-        (layout.FACTS_AT, layout.FACTS_SIZE, range(0, 700, 3)),
+        (layout.NEWEST_AT + layout.STEP_SIZE, 6, range(152)),
+        (layout.GAUGES_AT, 2, range(300)),
+        (layout.FACTS_AT, 2, range(0, 700, 3)),
     ],
 )
 def test_a_writer_killed_at_any_byte_leaves_the_record_before(
-    reader: Read, at: int, size: int, cuts: range
+    reader: Read, at: int, generation: int, cuts: range
 ) -> None:
     now = time.monotonic_ns()
     page = trained_page(now)
     made = reader(page)
     before = made.read(now)
     payload = {
-        layout.PROGRESS_AT: layout.PROGRESS.pack(6, now, SECOND, 6, 0.0, 0.0, 0, 9, 0, 5),
+        layout.NEWEST_AT + layout.STEP_SIZE: layout.pack_step(step(6, now)),
         layout.GAUGES_AT: b'{"recompiles": 7, "pad": "' + b"x" * 300 + b'"}',
         layout.FACTS_AT: b'{"rank": 7, "pad": "' + b"x" * 700 + b'"}',
     }[at]
-    record = layout.record(2, payload)
+    record = layout.record(generation, payload)
     for cut in cuts:
         stored = record[:cut] + bytes(len(record) - cut)
         if stored == record:

@@ -16,6 +16,7 @@ from fixtures.pages import TICKS, MadePage, trained_page
 from fixtures.proc_tree import ProcTree
 
 from gputop.probes import page_directories, page_watch
+from gputop.probes.inprocess import layout
 from gputop.probes.interest import Interest
 from gputop.probes.probe_reading import ProbeReading
 from gputop.probes.probe_source import ProbeSource
@@ -305,7 +306,7 @@ def test_a_page_is_found_at_once_when_its_directory_changes(
 
 def test_a_page_that_is_refused_says_why(tree: Tree) -> None:
     tree.proc.process(80, start=TICKS, uid=UID)
-    page = MadePage(version=2)
+    page = MadePage(version=layout.VERSION + 1)
     page.save(tree.folder)
     tree.pages.append(page)
     (reading,) = tree.source.read()

@@ -41,10 +41,8 @@ class Backward(Patching):
 
     def _begin(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
         probe = self.probe
-        if not probe.claim_loop():
-            return None
-        track = probe.track()
-        if track.top() == _BACKWARD:
+        track = probe.claim_loop()
+        if track is None or track.top() == _BACKWARD:
             return None  # inside another, as where activations are computed anew
         self.calls += 1
         self._begins()
@@ -52,6 +50,7 @@ class Backward(Patching):
         return track, probe.enter(track, _BACKWARD)
 
     def _end(self, opened: tuple[Track, int]) -> None:
-        self.close(opened)
-        self.probe.steps.backward_done()
+        probe = self.probe
+        probe.close(*opened)
+        probe.steps.backward_done()
         self._done()

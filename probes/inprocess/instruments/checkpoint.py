@@ -66,11 +66,11 @@ class Checkpoint(Patching):
         probe = self.probe
         self.calls += 1
         track = probe.track()
-        if probe.in_loop():
+        if probe.loop_track():
             probe.steps.between()
         return track, probe.enter(track, _CHECKPOINT)
 
     def _end(self, opened: tuple[Track, int]) -> None:
         self.close(opened)
-        if self.probe.in_loop():
+        if self.probe.loop_track():
             self.probe.steps.between_done()

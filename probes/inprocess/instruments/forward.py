@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from ..probe import Probe
+    from ..track import Track
 
 _FORWARD, _EVAL, _BACKWARD = CODES["forward"], CODES["eval"], CODES["backward"]
 _SLOT = "_compiled_call_impl"
@@ -95,7 +96,7 @@ class Forward(Patching):
         modules = [reference() for reference in self._roots]
         return not any(module.training for module in modules if module is not None)
 
-    def begin(self, training: bool, certain: bool = False) -> int | None:
+    def begin(self, training: bool, certain: bool = False) -> tuple[Track, int] | None:
         """A forward begins. Returns what ends it; ``None``: nothing is to be ended.
 
         Args:
@@ -103,9 +104,9 @@ class Forward(Patching):
             certain: whether it trains or not is told by ``training`` alone.
         """
         probe = self.probe
-        if self._open or self.state != ON or not probe.in_loop():
+        track = probe.loop_track()
+        if track is None or self._open or self.state != ON:
             return None
-        track = probe.track()
         if track.top() == _BACKWARD:
             return None  # activations are computed anew
         self.calls += 1
@@ -125,12 +126,12 @@ class Forward(Patching):
                 self._has_settled = True
                 self._settled(self._roots[0]())
         self._open = True
-        return probe.enter(track, _EVAL if evaluation else _FORWARD)
+        return track, probe.enter(track, _EVAL if evaluation else _FORWARD)
 
-    def end(self, depth: int) -> None:
+    def end(self, opened: tuple[Track, int]) -> None:
         """It is over."""
         self._open = False
-        self.probe.close(self.probe.track(), depth)
+        self.probe.close(*opened)
 
     def backward_begins(self) -> None:
         """If it follows a forward in the mode for evaluation, that mode is no sign of one."""

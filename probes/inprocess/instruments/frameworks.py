@@ -55,7 +55,7 @@ class Frameworks(Patching):
     def _step(self, training: bool) -> Callable[[Function], Function]:
         forward = self._forward
 
-        def begin(_args: tuple[Any, ...]) -> int | None:
+        def begin(_args: tuple[Any, ...]) -> tuple[Track, int] | None:
             self.calls += 1
             return forward.begin(training, certain=True)
 
@@ -75,11 +75,11 @@ class Frameworks(Patching):
 
     def _evaluates(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
         probe = self.probe
-        if not probe.in_loop() or not probe.steps.trains:
+        track = probe.loop_track()
+        if track is None or not probe.steps.trains:
             return None
         self.calls += 1
         probe.steps.evaluating()
-        track = probe.track()
         return track, probe.enter(track, _EVAL)
 
     def _evaluated(self, opened: tuple[Track, int]) -> None:

@@ -95,7 +95,7 @@ class GpuTime(Patching):
         self._open.clear()
         self._late.clear()
 
-    def _mark(self, code: int) -> None:
+    def _mark(self, code: int, moment: int) -> None:
         try:
             if self._skip or not self._whole:
                 return
@@ -109,7 +109,7 @@ class GpuTime(Patching):
             self.calls += 1
             # What the GPU does between a draw and the forward is to fetch what was drawn.
             after_data = code in _BETWEEN and self._open and self._open[-1].code == _DATA
-            self._open.append(Edge(_H2D if after_data else code, event, perf_counter_ns()))
+            self._open.append(Edge(_H2D if after_data else code, event, moment))
         except Exception as error:
             self.fail(error)
 
@@ -129,7 +129,7 @@ class GpuTime(Patching):
             self._late.append(_Timed(-1, step, edges))
             self._open = []
         else:
-            place = self.probe.steps.progress.ring_head - 1
+            place = self.probe.steps.count - 1
             ahead = run_ahead(mine, perf_counter_ns())
             step.run_ahead = ahead
             self._late.append(_Timed(place, step, mine))
@@ -154,7 +154,7 @@ class GpuTime(Patching):
         return {"gpu_time_dropped": self._dropped}
 
     def _store(self, timed: _Timed) -> None:
-        if self.probe.steps.progress.ring_head - timed.place > _KEPT:
+        if self.probe.steps.count - timed.place > _KEPT:
             self._dropped += 1
             return
         times: dict[int, int] = {}
@@ -165,7 +165,7 @@ class GpuTime(Patching):
         timed.step.phases = [
             (code, hosts.get(code, 0), times.get(code)) for code in sorted({*hosts, *times})
         ]
-        self.probe.page.store_step(timed.place, timed.step)
+        self.probe.page.store_again(timed.place, timed.step)
 
 
 def run_ahead(edges: list[Edge], now: int) -> int:

@@ -84,7 +84,8 @@ class Loader(Patching):
 
     def _begin(self, args: tuple[Any, ...]) -> _Opened | None:
         probe = self.probe
-        if not probe.in_loop():
+        track = probe.loop_track()
+        if track is None:
             return None
         self.calls += 1
         self._unwind()
@@ -106,7 +107,6 @@ class Loader(Patching):
                 self._meet(iterator)
             if iterator._num_workers and monotonic() > self._gauged + _GAUGE_SECONDS:
                 self._look(iterator)
-        track = probe.track()
         depth = probe.enter(track, _EVAL if evaluation else _DATA)
         return track, depth, None if evaluation else iterator, iterator._num_yielded
 

@@ -29,7 +29,9 @@ class Optimizer(Patching):
     """
 
     name = "optimizer"
-    edges = 27  # with the end of a step, which takes as long as 25
+    edges = (
+        45  # with the end of a step, and what all hooks of one take longer than one hook in a row
+    )
 
     def __init__(self, probe: Probe, met: Callable[[Any, FrameType], None]) -> None:
         super().__init__(probe)
@@ -80,10 +82,10 @@ class Optimizer(Patching):
         self.probe.steps.trains = True
 
     def _begin(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
-        if not self.probe.in_loop():
+        track = self.probe.loop_track()
+        if track is None:
             return None
         self.calls += 1
-        track = self.probe.track()
         return track, self.probe.enter(track, _OPTIMIZER)
 
     def _before(self, optimizer: Any, _args: object, _kwargs: object) -> None:
@@ -91,19 +93,15 @@ class Optimizer(Patching):
             return
         try:
             probe = self.probe
-            if not probe.claim_loop():
+            track = probe.claim_loop()
+            if track is None:
                 return
             self.calls += 1
             self._fired += 1
-            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-            if self._open:
-                self._forget_raised(frame)
-            if id(optimizer) not in self._known:
-                self._known[id(optimizer)] = None
-                self._wrapper = frame.f_code
-                self._met(optimizer, frame)
+            if self._open or id(optimizer) not in self._known:
+                self._look(optimizer, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             probe.steps.begin()
-            self._open.append(probe.enter(probe.track(), _OPTIMIZER))
+            self._open.append(probe.enter(track, _OPTIMIZER))
         except Exception as error:
             self.fail(error)
 
@@ -111,12 +109,21 @@ class Optimizer(Patching):
         if self.is_compiling():
             return
         try:
-            if not self._open or not self.probe.in_loop():
+            probe = self.probe
+            track = probe.loop_track()
+            if track is None or not self._open:
                 return
-            self.probe.close(self.probe.track(), self._open.pop())
-            self.probe.steps.optimizer_done(id(optimizer))
+            probe.steps.optimizer_done(id(optimizer), probe.close(track, self._open.pop()))
         except Exception as error:
             self.fail(error)
+
+    def _look(self, optimizer: Any, frame: FrameType) -> None:
+        if self._open:
+            self._forget_raised(frame)
+        if id(optimizer) not in self._known:
+            self._known[id(optimizer)] = None
+            self._wrapper = frame.f_code
+            self._met(optimizer, frame)
 
     def _forget_raised(self, frame: FrameType) -> None:
         # As many steps are running as their wrapper is on the stack; this one is among them.
@@ -131,11 +138,11 @@ class Optimizer(Patching):
 
     def _begin_scaled(self, args: tuple[Any, ...]) -> tuple[Track, int, int, int, object] | None:
         probe = self.probe
-        if not args[0]._enabled or not probe.claim_loop():
+        track = probe.claim_loop() if args[0]._enabled else None
+        if track is None:
             return None
         self.calls += 1
         probe.steps.begin()
-        track = probe.track()
         depth = probe.enter(track, _OPTIMIZER)
         return track, depth, self._fired, id(args[1]), sys.exc_info()[1]
 
@@ -143,6 +150,6 @@ class Optimizer(Patching):
         track, depth, fired, optimizer, handled = opened
         while self._open and self._open[-1] > depth:
             self._open.pop()  # it has raised
-        self.probe.close(track, depth)
+        moment = self.probe.close(track, depth)
         if fired == self._fired and sys.exc_info()[1] is handled:
-            self.probe.steps.optimizer_done(optimizer, skipped=True)
+            self.probe.steps.optimizer_done(optimizer, moment, skipped=True)

@@ -37,7 +37,7 @@ def test_the_phases_of_an_example_are_found(example: Example) -> None:
     assert done.status == 0, explain(done)
     assert len(done.pages) == example.ranks
     for page in done.pages:
-        assert page.progress.steps == example.steps
+        assert page.newest.number == example.steps
         assert page.totals().keys() >= {"data", "forward", "backward", "optimizer"}
         assert "trouble" not in page.facts
 

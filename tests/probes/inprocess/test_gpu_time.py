@@ -81,11 +81,10 @@ class Loop:
         steps.forward()
         self._phase(FORWARD)
         time.sleep(seconds)
-        self._phase(OPTIMIZER)
-        steps.optimizer_done(1)
+        steps.optimizer_done(1, self._phase(OPTIMIZER))
 
-    def _phase(self, code: int) -> None:
-        self.probe.close(self.track, self.probe.enter(self.track, code))
+    def _phase(self, code: int) -> int:
+        return self.probe.close(self.track, self.probe.enter(self.track, code))
 
     def resolve(self) -> dict[str, object]:
         """What the probe's thread does once a second."""

@@ -18,7 +18,7 @@ def test_the_same_losses_output_and_exit_code() -> None:
     assert with_probe.output == without.output
     assert with_probe.output.startswith("200 ")
     assert with_probe.errors == without.errors
-    assert with_probe.page.progress.steps == 200
+    assert with_probe.page.newest.number == 200
 
 
 def test_no_graph_break_is_added() -> None:
@@ -27,7 +27,7 @@ def test_no_graph_break_is_added() -> None:
     assert with_probe.status == without.status == 0, explain(with_probe)
     assert with_probe.output == without.output
     assert with_probe.page.totals()["compile"] > 0
-    assert with_probe.page.progress.steps >= 30
+    assert with_probe.page.newest.number >= 30
 
 
 def test_collectives_in_compiled_functions() -> None:
@@ -47,7 +47,7 @@ def test_errors_of_the_job_pass_through_and_close_their_phases() -> None:
         state == "on" or state.startswith("off: no") for state in page.facts["hooks"].values()
     )
     # Had the optimizer's step that raised stayed open, the loop would be in it ever since.
-    assert page.progress.steps == 6
+    assert page.newest.number == 6
     last = {layout.PHASES[code] for code, _, _ in page.steps[-1].phases}
     assert last >= {"data", "forward", "backward", "optimizer"}
 

@@ -62,11 +62,11 @@ def assert_near_the_truth(done: Done, *but: str) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.script)
 def test_a_job_padded_with_known_times(case: Case) -> None:
     done = job(case.script, preload=case.preload)
-    progress = done.page.progress
-    assert progress.steps == case.steps
-    assert progress.skipped_steps == case.skipped
-    assert progress.evaluations == case.evaluations
-    assert abs(progress.samples - case.samples) <= 1, "a loader may be a batch ahead"
+    newest = done.page.newest
+    assert newest.number == case.steps
+    assert newest.all_skipped == case.skipped
+    assert done.page.evaluations == case.evaluations
+    assert abs(newest.all_samples - case.samples) <= 1, "a loader may be a batch ahead"
     assert {step.micro_steps for step in done.page.steps} == {case.micro_steps}
     # What no pause accounts for is torch's own work, on a machine that does other things too.
     assert_near_the_truth(done, "other", "gc", *(["optimizer"] if case.script == "lbfgs" else []))
@@ -84,21 +84,21 @@ def test_evaluation_and_checkpoints_belong_to_no_step() -> None:
 
 def test_inference_has_a_step_for_each_batch() -> None:
     done = job("inference")
-    assert done.page.progress.steps == 8, "the model is known from the third draw on"
+    assert done.page.newest.number == 8, "the model is known from the third draw on"
     assert shares(done.page.steps, [])["forward"][0] > 0.3
 
 
 def test_without_an_optimizer_that_can_be_seen_the_draws_count() -> None:
     done = job("by_hand")
-    progress = done.page.progress
-    assert progress.steps == 13, "the first one is of the eight micro-steps that it took to see it"
+    number = done.page.newest.number
+    assert number == 13, "the first one is of the eight micro-steps that it took to see it"
     assert_near_the_truth(done, "other", "gc")
 
 
 def test_ddp_tells_its_groups_and_collectives() -> None:
     done = job("ddp", ranks=2)
     for rank, page in enumerate(done.pages):
-        assert page.progress.steps == 12
+        assert page.newest.number == 12
         assert page.facts["rank"] == rank
         assert page.facts["world_size"] == 2
         assert page.facts["groups"] == [{"name": "default_pg", "ranks": [0, 1]}]
@@ -111,7 +111,7 @@ def test_ddp_tells_its_groups_and_collectives() -> None:
 def test_fsdp2_gathers_in_the_forward_and_the_backward() -> None:
     done = job("fsdp2", ranks=2)
     for page in done.pages:
-        assert page.progress.steps == 12
+        assert page.newest.number == 12
         launched, returned, _ = page.group(0)
         assert launched == returned > 12 * 3
         assert page.totals()["comm"] > 0

@@ -102,8 +102,7 @@ with gputop.phase('data'):
         assert running.line() == "7"
         assert running.phase() == "data"
         assert len(running.pages()) == 1
-        progress = running.words().cast("B")[layout.PROGRESS_AT : layout.PROGRESS_AT + 400]
-        assert not any(progress[:384])
+        assert not any(running.words().cast("B")[layout.EVALUATIONS_AT : layout.SLOTS_AT])
 
 
 def test_a_forked_child_may_have_a_page_of_its_own() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gputop.probes.inprocess import layout
-from gputop.probes.inprocess.layout import Progress, Step
+from gputop.probes.inprocess.layout import Step
 from gputop.probes.inprocess.steps import Steps
 from gputop.probes.inprocess.track import make_track
 
@@ -21,16 +21,14 @@ class Loop:
         words = memoryview(bytearray(layout.PAGE_SIZE)).cast("Q")
         self.track = make_track(words, 0, layout.CODES["other"], 1)
         self.found: list[Step] = []
-        self.progress = Progress()
-        self.steps = Steps(self.track, self._store, [], self._store_progress)
+        self.evaluations: list[int] = []
+        self.steps = Steps(self.track, self._store, [], self.evaluations.append)
 
-    def _store(self, index: int, step: Step, progress: Progress) -> None:
+    def _store(self, index: int, payload: bytes) -> None:
         assert index == len(self.found)
+        step = layout.unpack_step(payload)
+        assert step
         self.found.append(step)
-        self.progress = progress
-
-    def _store_progress(self, progress: Progress) -> None:
-        self.progress = progress
 
     def micro(self, draw: bool = True) -> None:
         """A batch forward and backward."""
@@ -47,8 +45,8 @@ class Loop:
 
     def optimize(self, key: int = A, skipped: bool = False) -> None:
         """An optimizer steps."""
-        self.track.leave(self.track.enter(layout.CODES["optimizer"]))
-        self.steps.optimizer_done(key, skipped)
+        moment = self.track.leave(self.track.enter(layout.CODES["optimizer"]))
+        self.steps.optimizer_done(key, moment, skipped)
 
 
 @pytest.fixture
@@ -116,8 +114,7 @@ def test_forward_and_backward_inside_the_optimizer(loop: Loop) -> None:
         loop.steps.drawing()
         depth = loop.track.enter(layout.CODES["optimizer"])
         loop.micro(draw=False)
-        loop.track.leave(depth)
-        loop.steps.optimizer_done(A)
+        loop.steps.optimizer_done(A, loop.track.leave(depth))
     loop.steps.drawing()
     assert len(loop.found) == 4
     assert all(step.micro_steps == 1 for step in loop.found)
@@ -191,7 +188,7 @@ def test_a_step_that_the_scaler_left_out_is_a_skipped_step(loop: Loop) -> None:
         loop.optimize(skipped=number == 2)
     loop.steps.drawing()
     assert [step.skipped for step in loop.found] == [False, False, True, False]
-    assert loop.progress.skipped_steps == 1
+    assert loop.found[-1].all_skipped == 1
 
 
 def test_one_optimizer_of_two_left_out_is_no_skipped_step(loop: Loop) -> None:
@@ -270,7 +267,7 @@ def test_evaluation_ends_the_step_and_makes_none(loop: Loop) -> None:
     loop.optimize()
     loop.steps.evaluating()
     assert len(loop.found) == 4
-    assert loop.steps.progress.evaluations == 2
+    assert loop.evaluations == [1, 2]
 
 
 def test_a_checkpoint_ends_the_step_before_it(loop: Loop) -> None:
@@ -289,14 +286,14 @@ def test_what_the_job_says_itself_is_all_that_counts(loop: Loop) -> None:
         if number % 2:
             loop.steps.explicit(samples=32, tokens=4096, loss=0.5)
     assert [step.number for step in loop.found[-2:]] == [
-        loop.progress.steps - 1,
-        loop.progress.steps,
+        loop.steps.count - 1,
+        loop.steps.count,
     ]
     assert loop.found[-1].micro_steps == 2
     assert loop.found[-1].samples == 32
     assert loop.found[-1].tokens == 4096
     assert loop.found[-1].loss == 0.5
-    assert loop.progress.samples == 96
+    assert loop.found[-1].all_samples == 96
 
 
 def test_functions_are_called_at_each_end() -> None:
@@ -305,9 +302,9 @@ def test_functions_are_called_at_each_end() -> None:
     track = make_track(words, 0, layout.CODES["other"], 1)
     steps = Steps(
         track,
-        lambda _index, _step, _progress: None,
+        lambda _index, _payload: None,
         [lambda step: seen.append(step.number)],
-        lambda _progress: None,
+        lambda _count: None,
     )
     for _ in range(3):
         steps.explicit()
