@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .api import attach
+from .rank_variables import RANK_NAMES
 
-_RANK_VARIABLES = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _HELPERS = (
     "torchrun",
     "torch/distributed/run",
@@ -44,7 +44,7 @@ def torch_arrived() -> None:
 
 def is_rank() -> bool:
     """Whether this process was started as a rank: as far as can be told before it does anything."""
-    rank = next((name for name in _RANK_VARIABLES if os.environ.get(name)), None)
+    rank = next((name for name in RANK_NAMES if os.environ.get(name)), None)
     if rank is None or is_helper(command_line("self")) or _is_multiprocessing_child():
         return False
     # A rank's own children inherit its variables; a launcher gives them to ranks alone.

@@ -5,27 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
-_RANK = ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
-_LOCAL_RANK = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
-_WORLD_SIZE = ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+from .rank_variables import Ranks, ranks_in
 
 
 def identity() -> dict[str, object]:
     """Facts for the page. Unknown is ``None``."""
     script = sys.argv[0] if getattr(sys, "argv", None) else ""
+    ranks = ranks_in(os.environ) or Ranks(None)
     return {
-        "rank": _number(_RANK),
-        "local_rank": _number(_LOCAL_RANK),
-        "world_size": _number(_WORLD_SIZE),
+        "rank": ranks.rank,
+        "local_rank": ranks.local_rank,
+        "world_size": ranks.world_size,
         "job_name": os.path.basename(script)[:128] or None,
         "python": ".".join(map(str, sys.version_info[:3])),
         "executable": sys.executable,
     }
-
-
-def _number(names: tuple[str, ...]) -> int | None:
-    for name in names:
-        value = os.environ.get(name, "")
-        if value.isdecimal():
-            return int(value)
-    return None

@@ -1,0 +1,86 @@
+"""A rank's number, told by its environment: from inside and from outside it must be the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gputop.probes.environment import parse_environment
+from gputop.probes.inprocess import layout
+from gputop.probes.inprocess.rank_variables import RANK_NAMES, ranks_in
+from gputop.probes.proc_ranks import Identity, identity_of
+from gputop.probes.sample import ProcessReading
+
+from probe_job import Job, job
+
+SRUN = {"SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_NTASKS": "6"}
+PMIX = {"PMIX_RANK": "4"}
+MPIRUN = {
+    "OMPI_COMM_WORLD_RANK": "3",
+    "OMPI_COMM_WORLD_LOCAL_RANK": "3",
+    "OMPI_COMM_WORLD_SIZE": "4",
+    "PMIX_RANK": "3",
+}
+CASES = {
+    "torchrun": ({"RANK": "7", "LOCAL_RANK": "3", "WORLD_SIZE": "8"}, (7, 3, 8)),
+    "torchrun under srun": (SRUN | {"RANK": "7", "LOCAL_RANK": "3", "WORLD_SIZE": "8"}, (7, 3, 8)),
+    "mpirun within a Slurm job": (SRUN | MPIRUN, (3, 3, 4)),
+    "Hydra": ({"PMI_RANK": "2", "MPI_LOCALRANKID": "0", "PMI_SIZE": "3"}, (2, 0, 3)),
+    "srun with PMIx": (SRUN | PMIX, (4, 1, 6)),
+    "srun": (SRUN, (5, 1, 6)),
+    "Lightning": ({"LOCAL_RANK": "1", "NODE_RANK": "0", "WORLD_SIZE": "2"}, (1, 1, 2)),
+    "Lightning on a later node": ({"LOCAL_RANK": "1", "NODE_RANK": "2"}, (None, 1, None)),
+    "anybody's variable": ({"RANK": "3"}, (None, None, None)),
+    "no numbers": ({"RANK": "x", "LOCAL_RANK": "-1", "WORLD_SIZE": "99999999"}, (None, None, None)),
+}
+NAMES = {*RANK_NAMES, *(name for variables, _ in CASES.values() for name in variables)}
+
+
+@pytest.fixture(autouse=True)
+def no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in NAMES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def told_inside(running: Job) -> tuple[object, ...]:
+    """What the probe has put into the page."""
+    (page,) = running.pages()
+    content = page.read_bytes()
+    at, size = layout.FACTS_AT, layout.FACTS_SIZE
+    found = layout.newest(content[at : at + size], content[at + size : at + 2 * size])
+    assert found
+    facts = json.loads(found[1])
+    return facts.get("rank"), facts.get("local_rank"), facts.get("world_size")
+
+
+def told_outside(pid: int) -> tuple[object, ...]:
+    """What the monitor makes of the process."""
+    environment = parse_environment(Path(f"/proc/{pid}/environ").read_bytes())
+    process = ProcessReading(
+        monotonic_seconds=0, pid=pid, start_time_seconds=0, environment=environment
+    )
+    found = identity_of(process)
+    return (found or Identity(None))[:3]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_both_sides_say_the_same_of_a_running_process(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    variables, expected = CASES[case]
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with job("say('in'); time.sleep(60)") as running:
+        assert running.line() == "in"
+        assert told_inside(running) == told_outside(running.pid) == expected
+
+
+def test_a_local_rank_on_the_command_line_counts_where_no_variable_tells() -> None:
+    found = ranks_in({"WORLD_SIZE": "2", "NODE_RANK": "0"}, local_rank=1)
+    assert found
+    assert (found.rank, found.local_rank, found.world_size) == (1, 1, 2)
+    found = ranks_in({"LOCAL_RANK": "0"}, local_rank=1)
+    assert found
+    assert found.local_rank == 0
