@@ -11,12 +11,13 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from .inprocess import layout
 from .proc_files import read_file
+from .proc_text import Status, parse_stat, parse_status
 
 PAGE_NAME = re.compile(r"([0-9]{1,10})-([0-9]{1,19})\.page")
 """The pid in the job's own namespace, and its start time in clock ticks since boot."""
@@ -46,6 +47,30 @@ class Owner(NamedTuple):
     def page_name(self) -> str:
         """Of the file."""
         return f"{self.inner_pid}-{self.start_ticks}.page"
+
+    @classmethod
+    def made(cls, pid: int, start_ticks: int, status: Status) -> Owner | None:
+        """Out of what ``/proc`` says of a process; ``None`` where it does not say whose it is."""
+        if status.user_id is None:
+            return None
+        inner_pid = status.namespace_pids[-1] if status.namespace_pids else pid
+        return cls(pid, inner_pid, start_ticks, status.user_id)
+
+
+def owner_of(root: str, pid: int) -> tuple[Owner, bool] | None:
+    """A process as the owner of a page, and whether it is in uninterruptible sleep; ``None``: it is gone.
+
+    Args:
+        root: of the file system with ``proc`` in it.
+        pid: of the process.
+    """
+    try:
+        stat_line = parse_stat(read_file(f"{root}/proc/{pid}/stat"))
+        status = parse_status(read_file(f"{root}/proc/{pid}/status"))
+    except OSError:
+        return None
+    owner = Owner.made(pid, stat_line.start_ticks, status) if stat_line else None
+    return (owner, stat_line.state == "D") if owner and stat_line else None
 
 
 def open_page(root: str, owner: Owner, *, asleep: bool = False, again: bool = False) -> int | None:
@@ -169,8 +194,31 @@ def trusted_directory(anchor: int, path: str, user_id: int) -> Generator[int]:
         os.close(directory)
 
 
-def _among_descriptors(root: str, owner: Owner) -> int | None:
-    """The probe keeps its page open, so it is found here also after a log-out removed the file.
+@contextlib.contextmanager
+def beside_page(root: str, owner: Owner, path: str) -> Generator[int]:
+    """A descriptor, for the length of a block, of a directory that `folders_of` has named.
+
+    Raises:
+        OSError: it is not there, or is not its user's alone.
+    """
+    anchor = _root_of(root, owner.pid)
+    try:
+        with trusted_directory(anchor, path, owner.user_id) as directory:
+            yield directory
+    finally:
+        os.close(anchor)
+
+
+def folders_of(root: str, owner: Owner, *, asleep: bool = False) -> list[str]:
+    """Where the page of a process may lie, as the process sees it: where it has one open comes first."""
+    folders: list[str] = []
+    with contextlib.suppress(PermissionError):
+        folders += [target.rpartition("/")[0] for _, target in _open_pages(root, owner)]
+    return list(dict.fromkeys([*folders, *_directories(root, owner, asleep)]))
+
+
+def _open_pages(root: str, owner: Owner) -> Iterator[tuple[str, str]]:
+    """Links among its descriptors that are named as its page is, and what they point to.
 
     Raises:
         PermissionError: they may not be seen.
@@ -181,13 +229,25 @@ def _among_descriptors(root: str, owner: Owner) -> int | None:
     except PermissionError:
         raise
     except OSError:
-        return None
+        return
     ending = f"/{owner.page_name}"
     for name in names:
         link = f"{folder}/{name}"
         with contextlib.suppress(OSError):
-            if os.readlink(link).removesuffix(_DELETED).endswith(ending):  # noqa: PTH115
-                return open_in(None, link, owner.user_id)
+            target = os.readlink(link).removesuffix(_DELETED)  # noqa: PTH115
+            if target.endswith(ending):
+                yield link, target
+
+
+def _among_descriptors(root: str, owner: Owner) -> int | None:
+    """The probe keeps its page open, so it is found here also after a log-out removed the file.
+
+    Raises:
+        PermissionError: they may not be seen.
+    """
+    for link, _ in _open_pages(root, owner):
+        with contextlib.suppress(OSError):
+            return open_in(None, link, owner.user_id)
     return None
 
 

@@ -114,10 +114,11 @@ class WatchedProcess:
             status = parse_status(self._files.read_once("status"))
         except OSError as error:
             raise Gone from error
-        if status.user_id is None or self._start_ticks is None:
+        ticks = self._start_ticks
+        owner = None if ticks is None else Owner.made(self._pid, ticks, status)
+        if owner is None:
             raise Gone
-        inner_pid = status.namespace_pids[-1] if status.namespace_pids else self._pid
-        return Owner(self._pid, inner_pid, self._start_ticks, status.user_id)
+        return owner
 
     def _search(self) -> None:
         """Find its page, or see whether the one that is known is still the right one."""

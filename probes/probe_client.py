@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import socket
 import struct
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import cast
 
-from .inprocess.place import candidates
 from .loading import why_not_loaded
+from .page_places import beside_page, folders_of, owner_of
 
 REPLY_BYTES = 64 << 20
 ANSWER_SECONDS = 15.0
-_PAGE_LINK = re.compile(r"^(/.*)/([0-9]{1,10}-[0-9]{1,20})\.page( \(deleted\))?$")
 _PEER = struct.Struct("3i")
 _SOCKET = ".sock"
 _WORKER_SERVER = ".torch.sock"
@@ -101,12 +97,16 @@ def _received(connection: socket.socket, seconds: float, *, until: bytes | None)
 
 
 def _connect(pid: int, ending: str, seconds: float) -> socket.socket:
-    if not Path(f"/proc/{pid}").exists():
+    found = owner_of("", pid)
+    if found is None:
         raise ProbeError(f"there is no process {pid}")
+    owner, asleep = found
     refusal: OSError | None = None
-    for folder, name in _places(pid):
+    for folder in folders_of("", owner, asleep=asleep):
         try:
-            return _connect_in(folder, name + ending, pid, seconds)
+            with beside_page("", owner, folder) as directory:
+                file = owner.page_name.removesuffix(".page") + ending
+                return _connect_in(directory, file, pid, seconds)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -118,40 +118,8 @@ def _connect(pid: int, ending: str, seconds: float) -> socket.socket:
     raise ProbeError(f"process {pid} has no probe that can be asked: {why_not_loaded(pid)}")
 
 
-def _places(pid: int) -> list[tuple[str, str]]:
-    """Directories with the name of a page in it: those the process has open, then where it should be."""
-    root = f"/proc/{pid}/root"
-    found: list[tuple[str, str]] = []
-    try:
-        descriptors = os.listdir(f"/proc/{pid}/fd")  # noqa: PTH208 - no Path for each
-    except OSError:
-        descriptors = []
-    for descriptor in descriptors:
-        try:
-            link = _PAGE_LINK.match(os.readlink(f"/proc/{pid}/fd/{descriptor}"))  # noqa: PTH115
-        except OSError:
-            continue
-        if link:
-            found.append((root + link[1], link[2]))
-    return list(dict.fromkeys(found)) or _usual_places(pid, root)
-
-
-def _usual_places(pid: int, root: str) -> list[tuple[str, str]]:
-    try:
-        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-        ids = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-        uid = int(ids["Uid"].split()[1])
-        own_pid = ids.get("NSpid", str(pid)).split()[-1]
-        ticks = int(stat.rpartition(b")")[2].split()[19])
-    except (OSError, KeyError, IndexError, ValueError):
-        return []
-    return [(root + folder, f"{own_pid}-{ticks}") for folder in candidates({}, uid)]
-
-
-def _connect_in(folder: str, file: str, pid: int, seconds: float) -> socket.socket:
+def _connect_in(directory: int, file: str, pid: int, seconds: float) -> socket.socket:
     """A connection to that very process: anyone may have put a socket where its own should be."""
-    directory = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.settimeout(seconds)
@@ -162,6 +130,4 @@ def _connect_in(folder: str, file: str, pid: int, seconds: float) -> socket.sock
     except BaseException:
         connection.close()
         raise
-    finally:
-        os.close(directory)
     return connection
