@@ -14,12 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from torch_python import TORCH_PYTHON
 
-TORCH = os.environ.get("GPUTOP_TORCH_PYTHON", "")
-needs_torch = pytest.mark.skipif(
-    not TORCH, reason="GPUTOP_TORCH_PYTHON names no Python that has torch"
-)
 TRAIN = Path(__file__).parent / "attach/train.py"
 STARTING_SECONDS = 120.0
 SETTLING_SECONDS = 3.0
@@ -44,7 +40,13 @@ def job(
     """A job under torchrun that has come to the step at which its fault shows."""
     os.mkfifo(folder / "fifo")
     folder.chmod(0o777)
-    torchrun = [TORCH, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", "--standalone"]
+    torchrun = [
+        TORCH_PYTHON,
+        "-m",
+        "torch.distributed.run",
+        f"--nproc-per-node={ranks}",
+        "--standalone",
+    ]
     log = (folder / "log").open("w")
     process = subprocess.Popen(
         [*before, *torchrun, TRAIN, fault, folder],

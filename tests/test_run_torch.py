@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from torch_jobs import TORCH_PYTHON, command, job_folder, needs_torch, output_of
+from launched_jobs import command, job_folder, output_of
+from torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

@@ -1,4 +1,4 @@
-"""Training jobs run for real, with the probe in them, under an interpreter that has torch."""
+"""Training jobs run to their end in forks of a process that has torch, and the pages that they leave."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
-
 from gputop.probes.inprocess import layout
 
-PYTHON = os.environ.get("GPUTOP_TORCH_PYTHON", "")
-"""Path of that interpreter."""
-needs_torch = pytest.mark.skipif(not PYTHON, reason="GPUTOP_TORCH_PYTHON names no interpreter")
+from torch_python import TORCH_PYTHON
+
 _TESTS = Path(__file__).parent
 JOBS = _TESTS / "jobs"
 EXAMPLES = _TESTS / "examples"
@@ -114,7 +111,7 @@ class _Server:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [PYTHON, str(JOBS / "server.py"), str(_PACKAGE)],
+            [TORCH_PYTHON, str(JOBS / "server.py"), str(_PACKAGE)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

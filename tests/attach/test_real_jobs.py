@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from real_jobs import diagnose, found, job, needs_torch
+from real_jobs import diagnose, found, job
+from torch_python import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

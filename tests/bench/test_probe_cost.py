@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from torch_job import JOBS, PYTHON, explain, needs_torch, run
+from torch_job import JOBS, explain, run
+from torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [pytest.mark.bench, needs_torch]
 
@@ -40,7 +41,7 @@ _STORE_NS = 205.0
 def cost() -> dict[str, Any]:
     package = Path(__file__).parent.parent.parent / "probes"
     run = subprocess.run(
-        [PYTHON, "cost.py", str(package), "60"],
+        [TORCH_PYTHON, "cost.py", str(package), "60"],
         capture_output=True,
         text=True,
         check=True,

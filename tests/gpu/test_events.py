@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from torch_job import PYTHON, needs_torch
+from torch_python import TORCH_PYTHON, needs_torch
 
 FOLDER = Path(__file__).parent
 
 
 def _has_gpu() -> bool:
-    if not PYTHON or not Path("/dev/nvidiactl").exists():
+    if not TORCH_PYTHON or not Path("/dev/nvidiactl").exists():
         return False
     code = "import sys, torch; sys.exit(not torch.cuda.is_available())"
-    return subprocess.run([PYTHON, "-c", code], check=False, timeout=120).returncode == 0
+    return subprocess.run([TORCH_PYTHON, "-c", code], check=False, timeout=120).returncode == 0
 
 
 @needs_torch
@@ -25,7 +25,7 @@ def _has_gpu() -> bool:
 def test_steps_on_a_real_gpu_get_their_times() -> None:
     package = FOLDER.parent.parent / "probes"
     run = subprocess.run(
-        [PYTHON, str(FOLDER / "gpu_steps.py"), str(package)],
+        [TORCH_PYTHON, str(FOLDER / "gpu_steps.py"), str(package)],
         capture_output=True,
         text=True,
         check=True,

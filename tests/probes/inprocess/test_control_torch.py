@@ -12,7 +12,7 @@ from gputop.probes.probe_client import ProbeError, ask, ask_worker_server
 
 from probe_job import Job, job
 from terminal import wait_until
-from torch_jobs import TORCH_PYTHON, needs_torch
+from torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

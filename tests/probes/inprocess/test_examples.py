@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from torch_job import EXAMPLES, explain, needs_torch, run
+from torch_job import EXAMPLES, explain, run
+from torch_python import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

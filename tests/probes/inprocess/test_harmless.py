@@ -6,7 +6,8 @@ import pytest
 
 from gputop.probes.inprocess import layout
 
-from torch_job import JOBS, explain, needs_torch, run
+from torch_job import JOBS, explain, run
+from torch_python import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

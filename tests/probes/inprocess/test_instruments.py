@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from torch_job import JOBS, Done, explain, needs_torch, run, shares
+from torch_job import JOBS, Done, explain, run, shares
+from torch_python import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
