@@ -27,7 +27,7 @@ def after_import(name: str, function: Callable[[], object]) -> None:
 
 
 class _Finder:
-    """Finds only that module, by asking all the other finders, and gives it a loader of ours."""
+    """Finds only that module, by asking all the other finders, and waits for its import."""
 
     def __init__(self, name: str, function: Callable[[], object]) -> None:
         self._name = name
@@ -44,10 +44,8 @@ class _Finder:
             spec = self._from_others(fullname, path, target)
         finally:
             self._asking = False
-        if spec is None or spec.loader is None:
-            return None
-        ours: Any = _Loader(spec.loader, self._done)
-        spec.loader = ours
+        if spec is not None:
+            call_after_import(spec, self._done)
         return spec
 
     def _done(self) -> None:
@@ -67,23 +65,29 @@ class _Finder:
         return None
 
 
-class _Loader:
-    """The module's own loader, and then the function."""
+def call_after_import(spec: ModuleSpec, then: Callable[[], object]) -> None:
+    """Call something when the module of that spec has been imported, by its own loader.
 
-    def __init__(self, loader: Any, function: Callable[[], object]) -> None:
-        self._loader = loader
-        self._function = function
+    One method of the loader is replaced until it has been called; a loader with no place for that is
+    left as it is, and nothing gets called.
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)  # type: ignore[no-any-return]
+    Args:
+        spec: as found.
+        then: must not raise; what it raises would reach whoever imports the module.
+    """
+    loader: Any = spec.loader
+    run = getattr(loader, "exec_module", None)
+    if run is None or isinstance(loader, type):
+        return
 
-    def exec_module(self, module: ModuleType) -> None:
-        spec = module.__spec__
-        # What looks at the module later (inspect, pickle, pkgutil) must find its own loader.
-        module.__loader__ = self._loader
-        if spec is not None:
-            spec.loader = self._loader
-        self._loader.exec_module(module)
-        if spec is not None:
-            spec._initializing = False  # type: ignore[attr-defined]
-        self._function()
+    def exec_module(module: ModuleType) -> None:
+        vars(loader).pop("exec_module", None)  # with all that wait for it: each calls the next
+        run(module)
+        # Whole, though Python says so only when this returns: who asks now must be told the same.
+        spec._initializing = False  # type: ignore[attr-defined]
+        then()
+
+    try:
+        loader.exec_module = exec_module
+    except AttributeError:
+        return

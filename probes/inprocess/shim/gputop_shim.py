@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # spelled so because importing typing costs more than all of this
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
@@ -39,7 +39,7 @@ class Finder:
         if name == "torch":
             spec = self._found_by_others(name, path, target)
             if spec is not None:
-                _call_after_import(spec, _torch_is_there)
+                _call_after_import(spec)
             return spec
         if name == PROBE:
             # The one that belongs to the monitor, also where the job has a gputop of its own.
@@ -91,24 +91,12 @@ def _spec_of(name: str, file: str, folders: list[str]) -> ModuleSpec:
     return spec
 
 
-def _call_after_import(spec: ModuleSpec, then: Callable[[], None]) -> None:
-    """Its own loader, with one method replaced until it has been called."""
-    loader = spec.loader
-    run = getattr(loader, "exec_module", None)
-    if run is None:
-        return
-
-    def exec_module(module: ModuleType) -> None:
-        del loader.exec_module  # type: ignore[union-attr]
-        run(module)
-        # Whole, though Python says so only when this returns: who asks now must be told the same.
-        spec._initializing = False  # type: ignore[attr-defined]
-        then()
-
+def _call_after_import(spec: ModuleSpec) -> None:
     try:
-        loader.exec_module = exec_module  # type: ignore[union-attr, method-assign]
-    except AttributeError:
-        return  # no place for it on this loader: the job runs on without a probe
+        probe_module("after_import").call_after_import(spec, _torch_is_there)
+    except Exception:  # the job runs on without a probe, whatever is wrong with it
+        if os.environ.get("GPUTOP_DEBUG"):
+            raise
 
 
 def _torch_is_there() -> None:

@@ -30,6 +30,18 @@ def test_called_once_when_the_module_is_whole(tmp_path: Path, how: str) -> None:
     run(tmp_path, "value = 7", f"assert not seen\n{how}\n{how}\nassert seen == [7]")
 
 
+def test_all_that_wait_for_it_are_called(tmp_path: Path) -> None:
+    code = """
+after_import("late", lambda: seen.append("again"))
+import importlib.util
+importlib.util.find_spec("late")
+import late
+assert sorted(map(str, seen)) == ["7", "again"]
+assert "exec_module" not in vars(late.__loader__)
+"""
+    run(tmp_path, "value = 7", code)
+
+
 def test_called_now_when_the_module_is_there(tmp_path: Path) -> None:
     code = "import late\nafter_import('late', lambda: seen.append('again'))\nassert seen == [7, 'again']"
     run(tmp_path, "value = 7", code)
@@ -92,3 +104,22 @@ for _ in range(2):
 assert not seen
 """
     run(tmp_path, "raise ValueError('broken')", code)
+
+
+def test_a_loader_with_no_place_for_it_is_left_alone(tmp_path: Path) -> None:
+    code = """
+import importlib.util
+from importlib.machinery import ModuleSpec
+class Loader:
+    __slots__ = ()
+    def create_module(self, spec): return None
+    def exec_module(self, module): module.value = 7
+class Finder:
+    def find_spec(self, name, path, target=None):
+        return ModuleSpec(name, Loader()) if name == "late" else None
+sys.meta_path.insert(1, Finder())
+import late
+assert late.value == 7
+assert not seen
+"""
+    run(tmp_path, "raise ValueError('the other one')", code)
