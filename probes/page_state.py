@@ -25,7 +25,7 @@ _SLOT_THREADS = struct.Struct(
     "<" + f"{layout.SLOT_THREAD}xQ{layout.SLOT_SIZE - layout.SLOT_THREAD - 8}x" * layout.THREADS
 )
 _TOTALS = struct.Struct(f"<{layout.MAX_CODES}Q")
-_GROUP = struct.Struct("<5Q")
+_GROUP = struct.Struct("<6Q")
 
 
 Read = Callable[[int, int], bytes]
@@ -156,19 +156,21 @@ def threads_of(hot: bytes, facts: Facts, now: int) -> Iterator[ThreadPhaseReadin
 
 
 def collectives_of(hot: bytes, facts: Facts, now: int) -> Iterator[CollectiveReading]:
-    """The newest collective of each process group that has had one."""
+    """The newest collective of each process group. Some groups never have one that the host launches."""
     for number, group in enumerate(facts.groups):
         at = layout.GROUPS_AT + number * layout.GROUP_SIZE
-        launched, returned, word, _, own = _GROUP.unpack_from(hot, at)
+        launched, returned, word, _, own, pending = _GROUP.unpack_from(hot, at)
         current = since(word, now)
-        if not 0 < launched <= MOST_WHOLE or current is None:
+        if launched > MOST_WHOLE:
             continue
-        moment, code = current
+        moment, code = current or (0, 0)
+        inside = launched - returned if current else 0
         yield CollectiveReading(
             group=group.name,
             sequence=launched,
             group_sequence=own if 0 < own <= MOST_WHOLE else None,
             operation=layout.OPERATIONS[code if code < len(layout.OPERATIONS) else 0],
             ranks=group.ranks,
-            in_flight_monotonic_seconds=moment / NANOSECONDS if launched > returned else None,
+            in_flight_monotonic_seconds=moment / NANOSECONDS if inside > 0 else None,
+            host_waits=inside <= 0 or pending < inside,
         )

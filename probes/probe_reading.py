@@ -69,13 +69,17 @@ class CollectiveReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
 
     group: str
     sequence: int
-    """How many this rank has launched in the group; ranks that differ have lost each other."""
+    """How many this rank's Python has launched in the group; ranks that differ have lost each other. 0: none,
+    as in a group that DDP alone uses."""
     group_sequence: int | None = None
     """The group's own count, with what DDP and FSDP launch; looked at now and then, so it may be behind."""
     operation: str
     ranks: tuple[int, ...] = ()
     in_flight_monotonic_seconds: float | None = None
     """When the host entered it; ``None``: it came back."""
+    host_waits: bool = True
+    """While one is in flight: the host is inside it, or waits for it. Otherwise it was launched
+    asynchronously, and the host has gone on and not asked for it yet."""
 
 
 class LoaderReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -39,6 +39,7 @@ def waits_now(ranks: Mapping[int, ProbeReading]) -> dict[int, tuple[int, ...]]:
         (rank, each.group): each.sequence
         for rank, probe in ranks.items()
         for each in probe.collectives
+        if each.sequence
     }
     waits: dict[int, tuple[int, ...]] = {}
     for rank, probe in ranks.items():
@@ -47,7 +48,7 @@ def waits_now(ranks: Mapping[int, ProbeReading]) -> dict[int, tuple[int, ...]]:
         behind = {
             other
             for each in probe.collectives
-            if each.in_flight_monotonic_seconds is not None
+            if each.in_flight_monotonic_seconds is not None and each.host_waits
             for other in each.ranks or ranks
             if launched.get((other, each.group), each.sequence) < each.sequence
         }

@@ -10,7 +10,7 @@ from . import layout
 if TYPE_CHECKING:
     from .page import Page
 
-_LAUNCHED, _RETURNED, _WORD, _BYTES, _SEQUENCE = (
+_LAUNCHED, _RETURNED, _WORD, _BYTES, _SEQUENCE, _PENDING = (
     offset // 8
     for offset in (
         layout.GROUP_LAUNCHED,
@@ -18,6 +18,7 @@ _LAUNCHED, _RETURNED, _WORD, _BYTES, _SEQUENCE = (
         layout.GROUP_WORD,
         layout.GROUP_BYTES,
         layout.GROUP_SEQUENCE,
+        layout.GROUP_PENDING,
     )
 )
 
@@ -40,6 +41,17 @@ class Groups:
         """It has come back from it."""
         if group < layout.GROUPS:
             self._page.words[_row(group) + _RETURNED] += 1
+
+    def go_on(self, group: int) -> None:
+        """It has come back from the call, and not from the collective: it will wait for that later."""
+        if group < layout.GROUPS:
+            self._page.words[_row(group) + _PENDING] += 1
+
+    def wait(self, group: int) -> None:
+        """It waits for one of those."""
+        if group < layout.GROUPS:
+            words, at = self._page.words, _row(group) + _PENDING
+            words[at] = max(0, words[at] - 1)
 
     def store_sequence(self, group: int, number: int) -> None:
         """The group's own count, which has those in it that no Python function launched."""

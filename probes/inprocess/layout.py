@@ -112,8 +112,10 @@ SLOT_TOTALS = 64
 GROUPS_AT = SLOTS_AT + THREADS * SLOT_SIZE
 GROUP_SIZE = 64
 GROUP_LAUNCHED, GROUP_RETURNED, GROUP_WORD, GROUP_BYTES, GROUP_SEQUENCE = 0, 8, 16, 24, 32
+GROUP_PENDING = 40
 """How many collectives were entered and came back, the newest (moment and operation), its bytes; and
-the group's own sequence number (0: not known), which also counts what DDP and FSDP launch."""
+the group's own sequence number (0: not known), which also counts what DDP and FSDP launch. At last, how
+many of those that did not come back are asynchronous ones that the host has not begun to wait for."""
 
 GAUGES_AT = GROUPS_AT + GROUPS * GROUP_SIZE
 GAUGES_SIZE = 8192

@@ -74,6 +74,25 @@ def test_values(reader: Read) -> None:
     assert reading.missing == {"tokens": "the job does not tell"}
 
 
+def test_collectives_that_the_host_has_left_alone_and_groups_that_it_never_uses(
+    reader: Read,
+) -> None:
+    now = time.monotonic_ns()
+    page = trained_page(now)
+    word = layout.word(now - SECOND, layout.OPERATIONS.index("all_gather"))
+    groups = ("asynchronous", "one of two waited for", "all back", "DDP's alone")
+    page.facts(FACTS | {"groups": [{"name": name, "ranks": [0, 1]} for name in groups]})
+    page.group(0, 5, 4, word, pending=1)
+    page.group(1, 6, 4, word, pending=1)
+    page.group(2, 6, 6, word)
+    page.group(3, 0, 0, 0)
+    found = [
+        (each.sequence, each.in_flight_monotonic_seconds is not None, each.host_waits)
+        for each in reader(page).read(now).collectives
+    ]
+    assert found == [(5, True, False), (6, True, True), (6, False, True), (0, False, True)]
+
+
 def test_times_sum_to_the_time_since_the_probe_began(reader: Read) -> None:
     now = time.monotonic_ns()
     spent = reader(trained_page(now)).read(now).phase_seconds

@@ -42,6 +42,16 @@ def test_ranks_that_all_came_wait_for_nobody() -> None:
     assert waits_now({rank: told(rank, collective(9, 40.0)) for rank in range(3)}) == {}
 
 
+def test_who_has_launched_one_and_gone_on_does_not_wait() -> None:
+    ranks = {0: told(0, collective(9, 40.0, host_waits=False)), 1: told(1, collective(8))}
+    assert waits_now(ranks) == {}
+
+
+def test_a_rank_whose_python_launches_none_in_a_group_is_not_behind() -> None:
+    ranks = {0: told(0, collective(9, 40.0)), 1: told(1, collective(0))}
+    assert waits_now(ranks) == {}
+
+
 def test_a_rank_outside_of_the_group_is_not_waited_for() -> None:
     ranks = {
         0: told(0, collective(9, 40.0, ranks=(0, 1))),

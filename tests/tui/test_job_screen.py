@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gputop.probes.frame import Frame, JobFrame, RankFrame
+from gputop.probes.probe_reading import CollectiveReading
 from gputop.probes.rank_past import RankPast
 from gputop.rules.finding import Judgement
 from gputop.tui.lines import text_of, width_of
@@ -224,6 +225,35 @@ def odd_ranks(draw: Any) -> RankFrame:
         missing={draw(ODD): draw(ODD)},
         **numbers,
     )
+
+
+def test_a_rank_s_facts_say_what_of_it_is_not_read_and_what_is_not_waited_for() -> None:
+    judged = judgement()
+    (job,) = judged.frame.jobs
+    rank = job.ranks[0]
+    told = judged.frame.probe(rank.pid, rank.start_time_seconds)
+    assert told
+    assert "not read" not in facts(judged.frame, job, rank)
+    now = judged.frame.monotonic_seconds
+    odd = (
+        CollectiveReading(
+            group="grads",
+            sequence=7,
+            operation="all_reduce",
+            in_flight_monotonic_seconds=now - 3,
+            host_waits=False,
+        ),
+        CollectiveReading(group="DDP", sequence=0, operation="other", group_sequence=812),
+    )
+    changed_probe = msgspec.structs.replace(told, steps_left_out=12345, collectives=odd)
+    shown = facts(changed(judged, probes=(changed_probe,)).frame, job, rank)
+    assert "12 345 · too many came at once" in shown
+    assert "all_reduce no. 7 · launched 3.0 s ago, not waited for yet" in shown
+    assert "none launched from Python, as with DDP alone · 812 by the group's own count" in shown
+
+
+def facts(frame: Frame, job: JobFrame, rank: RankFrame) -> str:
+    return "\n".join(text_of(line) for line in rank_fact_lines(frame, job, rank, 160))
 
 
 @given(st.lists(odd_ranks(), max_size=5), ODD, st.integers(60, 200), st.integers(7, 60))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from ...probes.frame import Frame, JobFrame, ProbeFrame, RankFrame
+from ...probes.page_steps import LONGEST_STEPS, NEWEST_STEPS
 from ...probes.probe_reading import CollectiveReading, LoaderReading
 from ...probes.step_figures import RECENT
 from .. import format
@@ -91,6 +92,12 @@ def _throughput(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
         yield "tokens", f"{format.compact(rank.tokens_per_second).strip()}/s{spread}", "text"
     if rank.samples_per_second is not None:
         yield "samples", f"{format.compact(rank.samples_per_second).strip()}/s{spread}", "text"
+    if probe.steps_left_out:
+        why = (
+            f"too many came at once: of each look the newest {NEWEST_STEPS} and the {LONGEST_STEPS} "
+            "longest before them are read, and p50 and p99 are of those"
+        )
+        yield "steps not read", f"{format.grouped(probe.steps_left_out)} {DOT} {why}", "text"
     skipped = probe.skipped_steps
     yield "skipped steps", DASH if skipped is None else str(skipped), "text"
     pauses = format.duration(probe.gc_pause_seconds)
@@ -100,16 +107,28 @@ def _throughput(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
 
 def _collectives(frame: Frame, job: JobFrame, rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
     for each in probe.collectives:
-        flight = "came back"
-        if each.in_flight_monotonic_seconds is not None:
-            age = max(0.0, frame.monotonic_seconds - each.in_flight_monotonic_seconds)
-            flight = f"in flight for {format.duration(age)}"
         members = f" of {ranks_text(each.ranks)}" if each.ranks else ""
-        text = f"{each.operation} no. {format.grouped(each.sequence)}{members} {DOT} {flight}"
-        yield f"group {each.group}", text, "text"
+        last = f"{each.operation} no. {format.grouped(each.sequence)}" if each.sequence else ""
+        flight = f" {DOT} {_flight(frame, each)}" if last else ""
+        own = each.group_sequence
+        counted = "" if own is None else f" {DOT} {format.grouped(own)} by the group's own count"
+        if not last:
+            last = "none launched from Python, as with DDP alone"
+        yield f"group {each.group}", f"{last}{members}{flight}{counted}", "text"
         behind = _behind(frame, job, each)
         if behind:
             yield "", f"launched fewer: {', '.join(behind)}", "comm"
+
+
+def _flight(frame: Frame, collective: CollectiveReading) -> str:
+    if collective.in_flight_monotonic_seconds is None:
+        return "came back"
+    age = format.duration(
+        max(0.0, frame.monotonic_seconds - collective.in_flight_monotonic_seconds)
+    )
+    if collective.host_waits:
+        return f"in flight for {age}"
+    return f"launched {age} ago, not waited for yet"
 
 
 def _behind(frame: Frame, job: JobFrame, collective: CollectiveReading) -> list[str]:
@@ -119,7 +138,7 @@ def _behind(frame: Frame, job: JobFrame, collective: CollectiveReading) -> list[
         f"{name_of_rank(rank)} ({format.grouped(each.sequence)})"
         for rank, probe in probes
         for each in (probe.collectives if probe else ())
-        if each.group == collective.group and each.sequence < collective.sequence
+        if each.group == collective.group and 0 < each.sequence < collective.sequence
     ]
 
 

@@ -39,7 +39,7 @@ class Backward(Patching):
             lambda original: self.within(original, self._begin, self._end),
         )
 
-    def _begin(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
+    def _begin(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> tuple[Track, int] | None:
         probe = self.probe
         track = probe.claim_loop()
         if track is None or track.top() == _BACKWARD:
@@ -49,7 +49,7 @@ class Backward(Patching):
         probe.steps.backward()
         return track, probe.enter(track, _BACKWARD)
 
-    def _end(self, opened: tuple[Track, int]) -> None:
+    def _end(self, opened: tuple[Track, int], _result: Any) -> None:
         probe = self.probe
         probe.close(*opened)
         probe.steps.backward_done()

@@ -62,7 +62,7 @@ class Checkpoint(Patching):
     def _saving(self, original: Function) -> Function:
         return self.within(original, self._begin, self._end)
 
-    def _begin(self, _args: tuple[Any, ...]) -> tuple[Track, int]:
+    def _begin(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> tuple[Track, int]:
         probe = self.probe
         self.calls += 1
         track = probe.track()
@@ -70,7 +70,7 @@ class Checkpoint(Patching):
             probe.steps.between()
         return track, probe.enter(track, _CHECKPOINT)
 
-    def _end(self, opened: tuple[Track, int]) -> None:
+    def _end(self, opened: tuple[Track, int], _result: Any) -> None:
         self.close(opened)
         if self.probe.loop_track():
             self.probe.steps.between_done()

@@ -5,18 +5,20 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from functools import wraps
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from .. import layout
 from ..groups import Groups
-from ..instrument import ON, Off
+from ..instrument import Off
 from .patching import Function, Patching, attributes
 
 if TYPE_CHECKING:
     from ..probe import Probe
     from ..track import Track
+
+    _Opened = tuple[int, Track | None, int]
+    """Number of the group, track, depth."""
 
 _COMM = layout.CODES["comm"]
 _OPERATIONS = {
@@ -49,8 +51,9 @@ _OPERATIONS = {
 class Comm(Patching):
     """Patches the functions of `torch.distributed`, and tells of the groups that there are.
 
-    A collective counts as returned when its call has come back: an asynchronous one at once. To wait
-    for it is in the phase ``comm`` again.
+    A collective counts as returned when its call has come back, and an asynchronous one when somebody has
+    waited for it, or has let go of it. To wait is in the phase ``comm`` again. Whether the network is done
+    with it is not asked: on a GPU that would disturb the capture of a graph.
     """
 
     name = "comm"
@@ -61,6 +64,8 @@ class Comm(Patching):
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._by_number: WeakValueDictionary[int, Any] = WeakValueDictionary()
         self._told: list[dict[str, object]] = []
+        self._pending: dict[int, tuple[ref[Any], int]] = {}
+        """Identity of what is to be waited for → itself, as long as the job has it, and the group."""
 
     def install(self) -> None:
         distributed = self.torch.distributed
@@ -75,7 +80,7 @@ class Comm(Patching):
         self.replace(
             self._c10d.Work,
             "wait",
-            lambda original: self.within(original, self._begin_wait, self.close),
+            lambda original: self.within(original, self._begin_wait, self._end_wait),
         )
         self.probe.gauges.append(self._gauge)
         if distributed.is_initialized():
@@ -89,7 +94,9 @@ class Comm(Patching):
                 self.put(owner, name, original, ours)
 
     def _making(self, original: Function) -> Function:
-        return self.within(original, lambda _args: True, lambda _opened: self._meet_groups())
+        return self.within(
+            original, lambda _args, _kwargs: True, lambda _opened, _result: self._meet_groups()
+        )
 
     def _meet_groups(self) -> None:
         c10d = self._c10d
@@ -109,38 +116,19 @@ class Comm(Patching):
             self.probe.tell(rank=c10d.get_rank(), world_size=c10d.get_world_size())
 
     def _collective(self, operation: int) -> Callable[[Function], Function]:
-        is_compiling = self.is_compiling
-
         def make(original: Function) -> Function:
             names = list(inspect.signature(original).parameters)
             group_at = names.index("group") if "group" in names else len(names)
 
-            @wraps(original)
-            def ours(*args: Any, **kwargs: Any) -> Any:
-                # First, so that dynamo sees nothing of the rest.
-                if is_compiling() or self.state != ON:
-                    return original(*args, **kwargs)
-                try:
-                    group = args[group_at] if len(args) > group_at else kwargs.get("group")
-                    opened = self._begin(operation, group, args[0] if args else None)
-                except Exception as error:
-                    self.fail(error)
-                    opened = None
-                if opened is None:
-                    return original(*args, **kwargs)
-                try:
-                    return original(*args, **kwargs)
-                finally:
-                    try:
-                        self._end(*opened)
-                    except Exception as error:
-                        self.fail(error)
+            def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Opened | None:
+                group = args[group_at] if len(args) > group_at else kwargs.get("group")
+                return self._begin(operation, group, args[0] if args else None)
 
-            return ours
+            return self.within(original, begin, self._end)
 
         return make
 
-    def _begin(self, operation: int, group: Any, data: Any) -> tuple[int, Track | None, int] | None:
+    def _begin(self, operation: int, group: Any, data: Any) -> _Opened | None:
         self.calls += 1
         # The threads of autograd are not Python's and take no slot: a new one would be made each time.
         track = self.probe.known_track()
@@ -152,17 +140,46 @@ class Comm(Patching):
         self._groups.launch(number, operation, _size(data))
         return number, track, track.enter(_COMM) if track is not None else 0
 
-    def _end(self, number: int, track: Track | None, depth: int) -> None:
+    def _end(self, opened: _Opened, result: Any) -> None:
+        number, track, depth = opened
+        if track is not None:
+            track.leave(depth)
+        work = result[-1] if result.__class__ is list and result else result
+        if isinstance(work, self._c10d.Work):
+            self._launched(work, number)
+        else:
+            self._groups.come_back(number)
+
+    def _launched(self, work: Any, number: int) -> None:
+        """Asynchronously: the host has gone on."""
+        key = id(work)
+        self._pending[key] = ref(work, lambda _gone: self._let_go(key)), number
+        self._groups.go_on(number)
+
+    def _let_go(self, key: int) -> None:
+        pending = self._pending.pop(key, None)
+        if pending is not None:
+            self._groups.wait(pending[1])
+            self._groups.come_back(pending[1])
+
+    def _begin_wait(self, args: tuple[Any, ...], _kwargs: dict[str, Any]) -> _Opened | None:
+        self.calls += 1
+        track = self.probe.known_track()
+        inside = track is None or track.top() == _COMM
+        pending = self._pending.pop(id(args[0]), None)
+        if pending is None and inside:
+            return None
+        number = layout.GROUPS if pending is None else pending[1]
+        self._groups.wait(number)
+        if track is None or inside:
+            return number, None, 0
+        return number, track, track.enter(_COMM)
+
+    def _end_wait(self, opened: _Opened, _result: Any) -> None:
+        number, track, depth = opened
         if track is not None:
             track.leave(depth)
         self._groups.come_back(number)
-
-    def _begin_wait(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
-        track = self.probe.known_track()
-        if track is None or track.top() == _COMM:
-            return None
-        self.calls += 1
-        return track, track.enter(_COMM)
 
     def _gauge(self) -> dict[str, object]:
         for number, group in tuple(self._by_number.items()):

@@ -128,7 +128,7 @@ class Forward(Patching):
         self._open = True
         return track, probe.enter(track, _EVAL if evaluation else _FORWARD)
 
-    def end(self, opened: tuple[Track, int]) -> None:
+    def end(self, opened: tuple[Track, int], _result: Any = None) -> None:
         """It is over."""
         self._open = False
         self.probe.close(*opened)

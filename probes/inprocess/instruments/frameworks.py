@@ -55,7 +55,7 @@ class Frameworks(Patching):
     def _step(self, training: bool) -> Callable[[Function], Function]:
         forward = self._forward
 
-        def begin(_args: tuple[Any, ...]) -> tuple[Track, int] | None:
+        def begin(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> tuple[Track, int] | None:
             self.calls += 1
             return forward.begin(training, certain=True)
 
@@ -73,7 +73,9 @@ class Frameworks(Patching):
 
         return patch
 
-    def _evaluates(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
+    def _evaluates(
+        self, _args: tuple[Any, ...], _kwargs: dict[str, Any]
+    ) -> tuple[Track, int] | None:
         probe = self.probe
         track = probe.loop_track()
         if track is None or not probe.steps.trains:
@@ -82,6 +84,6 @@ class Frameworks(Patching):
         probe.steps.evaluating()
         return track, probe.enter(track, _EVAL)
 
-    def _evaluated(self, opened: tuple[Track, int]) -> None:
+    def _evaluated(self, opened: tuple[Track, int], _result: Any) -> None:
         self.close(opened)
         self.probe.steps.evaluated()

@@ -82,7 +82,7 @@ class Loader(Patching):
             if len(self._feeds_evaluation) > _MOST_KNOWN:
                 del self._feeds_evaluation[next(iter(self._feeds_evaluation))]
 
-    def _begin(self, args: tuple[Any, ...]) -> _Opened | None:
+    def _begin(self, args: tuple[Any, ...], _kwargs: dict[str, Any]) -> _Opened | None:
         probe = self.probe
         track = probe.loop_track()
         if track is None:
@@ -110,7 +110,7 @@ class Loader(Patching):
         depth = probe.enter(track, _EVAL if evaluation else _DATA)
         return track, depth, None if evaluation else iterator, iterator._num_yielded
 
-    def _end(self, opened: _Opened) -> None:
+    def _end(self, opened: _Opened, _result: Any) -> None:
         track, depth, iterator, yielded = opened
         self.probe.close(track, depth)
         if iterator is not None and self._batch_size and iterator._num_yielded > yielded:
@@ -148,7 +148,7 @@ class Loader(Patching):
     def _worker(self, original: Function) -> Function:
         probe = self.probe
 
-        def begin(_args: tuple[Any, ...]) -> None:
+        def begin(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
             # In a forked worker nothing of ours is left. A spawned one has run the job's main module
             # anew, and `attach` with it.
             probe.retire("a worker of a loader")

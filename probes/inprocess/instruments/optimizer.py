@@ -78,10 +78,10 @@ class Optimizer(Patching):
             self.probe.track().leave(self._open[0])
             self._open.clear()
 
-    def _made(self, _args: tuple[Any, ...]) -> None:
+    def _made(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
         self.probe.steps.trains = True
 
-    def _begin(self, _args: tuple[Any, ...]) -> tuple[Track, int] | None:
+    def _begin(self, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> tuple[Track, int] | None:
         track = self.probe.loop_track()
         if track is None:
             return None
@@ -136,7 +136,9 @@ class Optimizer(Patching):
             self.probe.track().leave(self._open[max(running, 0)])
             del self._open[max(running, 0) :]
 
-    def _begin_scaled(self, args: tuple[Any, ...]) -> tuple[Track, int, int, int, object] | None:
+    def _begin_scaled(
+        self, args: tuple[Any, ...], _kwargs: dict[str, Any]
+    ) -> tuple[Track, int, int, int, object] | None:
         probe = self.probe
         track = probe.claim_loop() if args[0]._enabled else None
         if track is None:
@@ -146,7 +148,7 @@ class Optimizer(Patching):
         depth = probe.enter(track, _OPTIMIZER)
         return track, depth, self._fired, id(args[1]), sys.exc_info()[1]
 
-    def _end_scaled(self, opened: tuple[Track, int, int, int, object]) -> None:
+    def _end_scaled(self, opened: tuple[Track, int, int, int, object], _result: Any) -> None:
         track, depth, fired, optimizer, handled = opened
         while self._open and self._open[-1] > depth:
             self._open.pop()  # it has raised

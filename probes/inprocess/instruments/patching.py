@@ -68,15 +68,15 @@ class Patching(Instrument):
     def within(
         self,
         original: Function,
-        begin: Callable[[tuple[Any, ...]], Any],
-        end: Callable[[Any], None],
+        begin: Callable[[tuple[Any, ...], dict[str, Any]], Any],
+        end: Callable[[Any, Any], None],
     ) -> Function:
         """That function, with something of ours before and after it, whatever comes of it.
 
         Args:
             original: is called in any case, and what it raises passes through.
-            begin: gets its positional arguments; ``None``: nothing is to be ended.
-            end: gets what ``begin`` has returned.
+            begin: gets its arguments; returns ``None`` where nothing is to be ended.
+            end: gets what ``begin`` has returned, and the function; ``None`` where that has raised.
         """
         is_compiling = self.is_compiling
 
@@ -86,17 +86,19 @@ class Patching(Instrument):
             if is_compiling() or self.state != ON:
                 return original(*args, **kwargs)
             try:
-                opened = begin(args)
+                opened = begin(args, kwargs)
             except Exception as error:
                 self.fail(error)
                 opened = None
             if opened is None:
                 return original(*args, **kwargs)
+            result = None
             try:
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
+                return result
             finally:
                 try:
-                    end(opened)
+                    end(opened, result)
                 except Exception as error:
                     self.fail(error)
 
@@ -106,14 +108,14 @@ class Patching(Instrument):
         """That function as a phase of whatever thread calls it."""
         probe = self.probe
 
-        def begin(_args: tuple[Any, ...]) -> tuple[Track, int]:
+        def begin(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> tuple[Track, int]:
             self.calls += 1
             track = probe.track()
             return track, probe.enter(track, code)
 
         return self.within(original, begin, self.close)
 
-    def close(self, opened: tuple[Track, int]) -> None:
+    def close(self, opened: tuple[Track, int], _result: Any = None) -> None:
         """Close the phase of a track that is open from that depth on."""
         self.probe.close(*opened)
 

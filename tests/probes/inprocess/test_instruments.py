@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
 import pytest
@@ -107,6 +108,18 @@ def test_ddp_tells_its_groups_and_collectives() -> None:
         assert page.totals()["comm"] > 0
     # A rank waits for the other in backward and in its collective.
     assert_near_the_truth(done, "backward", "comm", "other", "gc")
+
+
+def test_what_an_asynchronous_collective_takes_is_what_is_waited_for_it() -> None:
+    done = job("overlapped", ranks=2)
+    told = json.loads(done.output.splitlines()[0])
+    assert told["before"] == [1, 1, 0, "startup"]
+    assert told["launched"] == [2, 1, 1, "startup"], "in flight, and the host has gone on"
+    assert told["waited"] == [2, 2, 0, "startup"]
+    assert told["let go of"] == [3, 3, 0, "startup"]
+    assert told["waited_seconds"] > 0.3
+    in_comm = done.page.totals()["comm"] / 1e9
+    assert told["waited_seconds"] < in_comm < told["waited_seconds"] + told["overlapped_seconds"]
 
 
 def test_fsdp2_gathers_in_the_forward_and_the_backward() -> None:

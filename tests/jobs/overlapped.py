@@ -1,0 +1,45 @@
+"""A collective that is launched, left alone, and waited for; prints what the page says of it meanwhile.
+
+Rank 1 is late: what rank 0 waits for is that.
+"""
+
+import json
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+LATE_SECONDS = 0.6
+
+
+def told():
+    api = sys.modules.get("inprocess.api")
+    probe = api.active()
+    from inprocess import layout
+
+    at = layout.GROUPS_AT // 8
+    row = probe.page.words[at : at + layout.GROUP_SIZE // 8].tolist()
+    launched, returned, pending = row[0], row[1], row[layout.GROUP_PENDING // 8]
+    return [launched, returned, pending, layout.PHASES[probe.track().top()]]
+
+
+dist.init_process_group("gloo")
+dist.barrier()
+found = {"before": told()}
+if dist.get_rank() == 1:
+    time.sleep(LATE_SECONDS)
+began = time.perf_counter()
+work = dist.all_reduce(torch.ones(4), async_op=True)
+found["launched"] = told()
+time.sleep(LATE_SECONDS / 6)  # what it is overlapped with
+found["overlapped_seconds"] = time.perf_counter() - began
+began = time.perf_counter()
+work.wait()
+found["waited_seconds"] = time.perf_counter() - began
+found["waited"] = told()
+dist.all_reduce(torch.ones(4), async_op=True)
+found["let go of"] = told()
+dist.barrier()
+print(json.dumps(found))
+dist.destroy_process_group()
