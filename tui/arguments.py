@@ -123,7 +123,7 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     _add_reports(commands.add_parser)
 
     add_run(commands)
-    add_probe(commands, _pid)
+    add_probe(commands, _pid, FORMATS)
 
     demo = commands.add_parser(
         "demo", help="a simulated node with 8 GPUs: no driver needed", allow_abbrev=False

@@ -65,7 +65,7 @@ def add_inject(attach: argparse.ArgumentParser) -> None:
     )
 
 
-def add_probe(commands: Any, pid: Callable[[str], int]) -> None:
+def add_probe(commands: Any, pid: Callable[[str], int], formats: Sequence[str]) -> None:
     """``probe``: requests to the probe of one process."""
     probe = commands.add_parser(
         "probe",
@@ -81,6 +81,7 @@ def add_probe(commands: Any, pid: Callable[[str], int]) -> None:
         "steps", nargs="?", type=_steps, metavar="N", help=f"of profile ({_DEFAULT_STEPS})"
     )
     probe.add_argument("-o", "--output", metavar="FILE", help="where to; text goes to the terminal")
+    probe.add_argument("--format", choices=formats, default="text", help="of status (text)")
 
 
 def _steps(text: str) -> int:

@@ -8,10 +8,13 @@ from argparse import Namespace
 from pathlib import Path
 from typing import cast
 
+import msgspec
+
 from ..probes.probe_client import ProbeError, ask, ask_worker_server
 from .arguments import UsageError
 from .exits import COULD_NOT_LOOK, OK, complain
 from .glyphs import DASH
+from .output import say, say_json
 
 _POLL_SECONDS = 0.2
 _DEFAULT_STEPS = 3
@@ -30,10 +33,12 @@ def probe(options: Namespace) -> int:
     question: str = options.question
     if options.steps is not None and question != "profile":
         raise UsageError(f"{question} takes no number")
+    if options.format != "text" and question != "status":
+        raise UsageError(f"{question} has its own format, and takes no --format")
     pid: int = options.pid[0]
     try:
         if question == "status":
-            return _print_status(ask(pid, {"command": "status"}))
+            return _print_status(ask(pid, {"command": "status"}), options.format)
         if question == "profile":
             return _profile(pid, options.steps or _DEFAULT_STEPS, options.output)
         if question == "memory-snapshot":
@@ -71,13 +76,16 @@ def _path(output: str | None, default: str) -> str:
     return str(Path(output or default).absolute())
 
 
-def _print_status(status: dict[str, object]) -> int:
+def _print_status(status: dict[str, object], form: str) -> int:
+    if form == "json":
+        say_json(msgspec.json.encode(status) + b"\n")
+        return OK
     for name, value in status.items():
         if isinstance(value, dict):
             for key, each in cast("dict[str, object]", value).items():
-                print(f"{name}.{key}: {each}")
+                say(f"{name}.{key}: {each}\n")
         else:
-            print(f"{name}: {DASH if value is None else value}")
+            say(f"{name}: {DASH if value is None else value}\n")
     return OK
 
 

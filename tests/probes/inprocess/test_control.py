@@ -18,6 +18,7 @@ import pytest
 
 from gputop.probes.inprocess.control import REQUEST_BYTES, REQUEST_SECONDS
 from gputop.probes.probe_client import ProbeError, ask
+from gputop.tui.glyphs import DASH
 
 from probe_job import Job, job
 from terminal import wait_until
@@ -50,6 +51,37 @@ def test_only_its_owner_can_reach_it(running: Job) -> None:
     (path,) = (running.runtime / "gputop").glob("*.sock")
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_status_on_the_command_line(running: Job, form: str) -> None:
+    done = probe_command(str(running.pid), "status", "--format", form)
+    assert (done.returncode, done.stderr) == (0, "")
+    if form == "json":
+        told = json.loads(done.stdout)
+        assert (told["pid"], told["instruments"]["control"]) == (running.pid, "on")
+        assert told["torch"] is None
+    else:
+        assert f"pid: {running.pid}\n" in done.stdout
+        assert "instruments.control: on\n" in done.stdout
+        assert f"torch: {DASH}\n" in done.stdout
+
+
+def test_what_is_no_status_takes_no_format(running: Job) -> None:
+    done = probe_command(str(running.pid), "stacks", "--format", "json")
+    assert done.returncode == 64
+    assert "takes no --format" in done.stderr
+
+
+def probe_command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gputop", "probe", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
 
 
 def test_status(running: Job) -> None:
