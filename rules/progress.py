@@ -15,6 +15,8 @@ STALL_SECONDS = 2.0
 STALL_STEPS = 3.0
 """A step is overdue after so many typical ones and so many seconds more."""
 _WAITING = "comm"
+_IDLE = "idle"
+"""It waits for whoever gives it work, a notebook for the next cell: no step is due, for however long."""
 
 Typical = Callable[[RankFrame], float | None]
 """Seconds that a step of this rank usually takes."""
@@ -28,7 +30,7 @@ def is_unsettled(rank: RankFrame) -> bool:
 
 def overdue_seconds(job: JobFrame) -> float | None:
     """For how long the whole job has ended no step, where that is too long; else ``None``."""
-    alive = job.living
+    alive = [rank for rank in job.living if rank.phase != _IDLE]
     ages = [rank.step_age_seconds for rank in alive if rank.step_age_seconds is not None]
     steps = [rank.step_seconds for rank in alive if rank.step_seconds is not None]
     if not ages or not steps or any(map(is_unsettled, alive)):
@@ -55,7 +57,9 @@ def _stuck_in(ranks: Sequence[RankFrame], typical: Typical) -> list[RankFrame]:
 
 def _is_late(rank: RankFrame, typical: Typical) -> bool:
     age = rank.step_age_seconds
-    if age is None or age <= STALL_SECONDS:  # most of the time, and that is cheap to tell
+    if (
+        rank.phase == _IDLE or age is None or age <= STALL_SECONDS
+    ):  # most of the time, and that is cheap to tell
         return False
     step = typical(rank)
     return step is not None and _too_long(age, step)

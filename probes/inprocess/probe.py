@@ -17,6 +17,7 @@ from .ending import at_exit
 from .garbage import Garbage
 from .identity import identity
 from .instrument import Instrument
+from .interactive import use_if_interactive
 from .page import Page
 from .slots import Slots
 from .steps import Steps
@@ -73,6 +74,7 @@ class Probe:
         """Begin: the page is told of, the looking begins."""
         self._slots.track()
         self.use(Garbage(self))
+        use_if_interactive(self)
         start_when_distributed(self)
         at_exit(self._at_exit)
         threading.Thread(target=self._look, name="gputop-probe", daemon=True).start()
@@ -93,6 +95,10 @@ class Probe:
         """Of the calling thread, if it is the one whose steps are counted."""
         track: Track | None = getattr(self._local, "track", None)
         return track if track is self._loop else None
+
+    def loop_is_main(self) -> bool:
+        """Whether that is the main thread."""
+        return self._loop is self._slots.main
 
     def claim_loop(self) -> Track | None:
         """The calling thread trains: a backward or an optimizer runs in it. Its track, if its steps are

@@ -13,6 +13,8 @@ that step, in orders that differ by framework; this is what is made of them:
 - Without any optimizer or backward (inference), each draw begins a step; and where there are
   backwards and never an optimizer, after the first few.
 - Evaluation and checkpoints end the step before them and belong to none: the next one begins after.
+- Where the job waits for whoever types (a notebook), the step before has ended, and what was begun
+  of another is none.
 - After the first `explicit`, only those count.
 """
 
@@ -29,7 +31,7 @@ _TURNS_REMEMBERED = 64
 _PATIENCE = 8
 """Micro-steps without an optimizer before the draws are counted: it may be one that cannot be seen."""
 _CODES = range(MAX_CODES)
-_STARTUP, _EVAL, _OTHER = CODES["startup"], CODES["eval"], CODES["other"]
+_STARTUP, _EVAL, _OTHER, _IDLE = (CODES[name] for name in ("startup", "eval", "other", "idle"))
 
 
 class _Ending:
@@ -86,6 +88,7 @@ class Steps:
         self._optimizer_seen = False
         self._explicit = False
         self._evaluating = False
+        self._paused = False
         self._resting = _STARTUP
         self._patience = _PATIENCE
         self.trains = False
@@ -102,6 +105,7 @@ class Steps:
     def begin(self) -> None:
         """Something begins that belongs to a step, if it is the first: the first step begins here."""
         if self._from is None:
+            self.resume()
             self._from = self._now(skipped=False)
 
     def drawing(self, certain: bool = True) -> None:
@@ -193,6 +197,26 @@ class Steps:
         """And ends."""
         if not (self._pending or self._micro or self._draws or self._forwards):
             self._from = self._now(skipped=False)
+
+    def pause(self) -> None:
+        """The job waits for whoever types: nothing is open, and no step in progress."""
+        self.finish()
+        self._from = self._pending = None
+        self._draws = self._forwards = self._micro = 0
+        self._stepped.clear()
+        self._fresh.clear()
+        self._evaluating = False
+        if self._track.depth() > 1:
+            self._track.leave(1)  # what an exception has left open
+        self._paused = True
+        self._track.base(_IDLE)
+
+    def resume(self) -> None:
+        """It goes on. To say so where it has not paused changes nothing."""
+        if self._paused:
+            self._paused = False
+            self._track.base(self._resting)
+            self._started = self._now(skipped=False)
 
     def finish(self) -> None:
         """The job is over: so is its last step."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gputop.probes.derive import derive
 from gputop.probes.frame import Frame
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.history import STALLED, History
-from gputop.rules.progress import overdue_seconds
+from gputop.rules.progress import overdue_seconds, stuck_ranks
 
 HUNG = 3
 
@@ -51,6 +52,18 @@ def test_a_job_that_goes_on_is_never_overdue(scenario: str) -> None:
     for second in range(-120, 60):
         frame = derive(frame, node.sample_at(second))
         assert all(overdue_seconds(job) is None for job in frame.jobs), second
+
+
+def test_who_waits_for_a_cell_or_a_request_is_never_late() -> None:
+    node = SimulatedNode("gpu-lost", start_time_seconds=1.8e9)
+    frame = derive(None, node.sample_at(60.0))
+    assert overdue_seconds(frame.jobs[0]) is not None
+    assert [rank.rank for rank in stuck_ranks(frame, lambda _rank: 1.0)] == [HUNG]
+    (job,) = frame.jobs
+    ranks = tuple(msgspec.structs.replace(rank, phase="idle") for rank in job.ranks)
+    frame = msgspec.structs.replace(frame, jobs=(msgspec.structs.replace(job, ranks=ranks),))
+    assert overdue_seconds(frame.jobs[0]) is None
+    assert stuck_ranks(frame, lambda _rank: 1.0) == []
 
 
 def test_a_step_is_as_old_as_its_phase_when_it_is_first_seen() -> None:
