@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from torch_job import JOBS, Done, explain, run, shares
-from torch_python import needs_torch
+from torch_python import needs_torch, torch_python_has
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
@@ -130,6 +130,17 @@ def test_fsdp2_gathers_in_the_forward_and_the_backward() -> None:
         assert launched == returned > 12 * 3
         assert page.totals()["comm"] > 0
     assert_near_the_truth(done, "forward", "backward", "comm", "other", "gc")
+
+
+@pytest.mark.skipif(not torch_python_has("deepspeed"), reason="that Python has no deepspeed")
+def test_zero_has_one_step_for_many_optimizer_calls() -> None:
+    done = job("zero", ranks=2, preload=("deepspeed",))
+    for page in done.pages:
+        assert page.newest.number == 10
+        assert {step.micro_steps for step in page.steps} == {2}
+        assert page.totals()["comm"] > 0
+    # Its reduction of the gradients runs within the backward.
+    assert_near_the_truth(done, "backward", "comm", "other", "gc")
 
 
 def test_versions_and_precision_are_told() -> None:
