@@ -31,6 +31,21 @@ with gputop.phase("backward"):
     say("in")
     time.sleep(120)
 """
+STEPS_ON = """
+say("in")
+while True:
+    with gputop.phase("data"):
+        time.sleep(0.005)
+    gputop.step()
+"""
+ASKS_OFTEN = """
+import sys
+from gputop.probes.probe_client import ask
+pid = int(sys.argv[1])
+told = [ask(pid, {"command": name}) for _ in range(20) for name in ("status", "stacks")]
+assert all(each["pid"] == pid for each in told[::2]) and all(each["text"] for each in told[1::2])
+print(len(told), "answers")
+"""
 
 
 @pytest.fixture
@@ -71,6 +86,39 @@ def test_a_rank_that_is_killed_died_in_its_phase_and_step() -> None:
     assert (dead.phase, dead.step) == ("backward", 812)
     assert dead.ended_monotonic_seconds == pytest.approx(killed, abs=2)
     assert dead.phase_monotonic_seconds == alive.phase_monotonic_seconds
+
+
+def test_two_monitors_and_their_clients_see_the_same_and_leave_the_job_alone() -> None:
+    with job(STEPS_ON) as running, collecting(running.pid) as one, collecting(running.pid) as other:
+        assert running.line() == "in"
+        asking = [
+            subprocess.Popen(
+                [sys.executable, "-c", ASKS_OFTEN, str(running.pid)], stdout=subprocess.PIPE
+            )
+            for _ in range(2)
+        ]
+        first = [until(frames, running.pid, ended=False) for frames in (one, other)]
+        answers = [client.communicate(timeout=60)[0] for client in asking]
+        assert answers == [b"40 answers\n"] * 2
+        later = [newest(frames, running.pid, 5) for frames in (one, other)]
+        for before, after in zip(first, later, strict=True):
+            assert before.step is not None and after.step is not None
+            assert after.step > before.step
+            assert after.trouble is None
+        (page,) = running.pages()
+        os.kill(running.pid, signal.SIGKILL)
+        dead = [until(frames, running.pid, ended=True) for frames in (one, other)]
+        assert dead[0].step == dead[1].step
+        assert {each.phase for each in dead} <= {"data", "other"}
+        assert page.exists(), "neither of them has removed it"
+
+
+def newest(frames: Iterator[Frame], pid: int, count: int) -> ProbeFrame:
+    """The probe of a living process, so many frames later."""
+    found = until(frames, pid, ended=False)
+    for _ in range(count):
+        found = until(frames, pid, ended=False)
+    return found
 
 
 @contextmanager
