@@ -19,6 +19,12 @@ RUN = [sys.executable, "-P", "-m", "gputop", "run", "--"]
 INSTRUMENTS = {"loader", "forward", "backward", "optimizer"}
 """Without these a probe in a job tells nothing."""
 TORCHRUN = ["torchrun", "--standalone", "--nproc-per-node", "2"]
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+"""Open MPI refuses root, and more ranks than cores; other kinds of mpirun do not know these."""
 
 
 @pytest.fixture
@@ -65,6 +71,13 @@ def test_accelerate_launch(job: tuple[Path, dict[str, str]]) -> None:
 def test_deepspeed(job: tuple[Path, dict[str, str]]) -> None:
     words = [command("deepspeed"), "--num_gpus", "2", "train.py"]
     told = reports(words, job, DS_ACCELERATOR="cpu", PATH=f"{Path(TORCH_PYTHON).parent}:/bin")
+    assert sorted(each["rank"] for each in told) == ["0", "1"]
+    assert all(each["probe"] for each in told)
+
+
+def test_mpirun(job: tuple[Path, dict[str, str]]) -> None:
+    words = [command("mpirun"), "-n", "2", TORCH_PYTHON, "train.py"]
+    told = reports(words, job, **OPEN_MPI)
     assert sorted(each["rank"] for each in told) == ["0", "1"]
     assert all(each["probe"] for each in told)
 

@@ -5,13 +5,15 @@ import os
 import sys
 import time
 
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+
 
 def report():
     api = sys.modules.get("gputop.probes.inprocess.api")
     probe = api.active() if api else None
     line = json.dumps(
         {
-            "rank": os.environ.get("RANK"),
+            "rank": next((os.environ[name] for name in RANKS if name in os.environ), None),
             "pid": os.getpid(),
             "probe": probe is not None,
             "page": probe and probe.page.path,
