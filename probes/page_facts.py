@@ -9,7 +9,7 @@ import msgspec
 
 from .inprocess import layout
 from .page_values import entries, flag, items, json_object, real, text, whole, wholes
-from .probe_reading import AllocatorReading, LoaderReading
+from .probe_reading import AllocatorReading, DdpReading, LoaderReading
 
 _NAME_CHARACTERS = 40
 _PATH_CHARACTERS = 256
@@ -34,6 +34,7 @@ _TEXTS = {
 }
 _WHOLES = ("rank", "local_rank", "world_size")
 _ALLOCATOR = ("allocated_bytes", "reserved_bytes", "inactive_split_bytes", "alloc_retries", "ooms")
+_DDP = ("backward_compute", "backward_comm", "backward_overlap")
 _LOADER: dict[str, Callable[[object], object]] = {
     "num_workers": whole,
     "prefetch_factor": whole,
@@ -105,6 +106,7 @@ def parse_gauges(payload: bytes) -> Gauges:
     fields = _known(
         {
             "allocator": _allocator(found.get("allocator")),
+            "ddp": _ddp(found.get("ddp")),
             "gc_pauses": whole(found.get("gc_pauses")),
             "gc_pause_seconds": None if pauses is None else pauses / 1e9,
             "recompiles": whole(found.get("recompiles")),
@@ -163,6 +165,13 @@ def _allocator(value: object) -> AllocatorReading | None:
     found = entries(value)
     fields = _known({name: whole(found.get(name)) for name in _ALLOCATOR})
     return AllocatorReading(**fields) if fields else None
+
+
+def _ddp(value: object) -> DdpReading | None:
+    found = entries(value)
+    times = _known({name: whole(found.get(f"{name}_ns")) for name in _DDP})
+    seconds = {f"{name}_seconds": time / 1e9 for name, time in times.items()}
+    return DdpReading(**seconds) if seconds else None
 
 
 def _loader_fields(value: object) -> _Fields:

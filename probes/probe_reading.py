@@ -82,6 +82,17 @@ class CollectiveReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults
     asynchronously, and the host has gone on and not asked for it yet."""
 
 
+class DdpReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What DistributedDataParallel has measured of its backward, on the mean of the iterations that it timed."""
+
+    backward_compute_seconds: float | None = None
+    """From the start of the backward to the last gradient."""
+    backward_comm_seconds: float | None = None
+    """From the first all-reduce's launch to the last one's end."""
+    backward_overlap_seconds: float | None = None
+    """What these two have in common: so much of the communication is hidden."""
+
+
 class LoaderReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The DataLoader that the main loop draws from."""
 
@@ -156,3 +167,4 @@ class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """Path of the control socket, as the job sees it."""
     ended_monotonic_seconds: float | None = None
     """The process is gone, and this is when that was first seen: its page is what it left."""
+    ddp: DdpReading | None = None

@@ -81,7 +81,8 @@ def call_after_import(spec: ModuleSpec, then: Callable[[], object]) -> None:
         return
 
     def exec_module(module: ModuleType) -> None:
-        vars(loader).pop("exec_module", None)  # with all that wait for it: each calls the next
+        own: dict[str, Any] = loader.__dict__
+        own.pop("exec_module", None)  # with all that wait for it: each calls the next
         run(module)
         # Whole, though Python says so only when this returns: who asks now must be told the same.
         spec._initializing = False  # type: ignore[attr-defined]

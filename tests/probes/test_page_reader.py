@@ -14,7 +14,12 @@ from gputop.probes.inprocess import layout
 from gputop.probes.page_phases import SEGMENTS
 from gputop.probes.page_reader import PageReader
 from gputop.probes.page_steps import LONGEST_STEPS, NEWEST_STEPS
-from gputop.probes.probe_reading import AllocatorReading, CollectiveReading, LoaderReading
+from gputop.probes.probe_reading import (
+    AllocatorReading,
+    CollectiveReading,
+    DdpReading,
+    LoaderReading,
+)
 
 Read = Callable[[MadePage], PageReader]
 LONG_UP = 3600 * SECOND
@@ -48,6 +53,7 @@ def test_values(reader: Read) -> None:
     assert (reading.torch_version, reading.cuda_version) == ("2.9.1", "13.0")
     assert reading.hooks == FACTS["hooks"]
     assert reading.allocator == AllocatorReading(allocated_bytes=10, reserved_bytes=20, ooms=0)
+    assert reading.ddp == DdpReading(backward_compute_seconds=0.002, backward_comm_seconds=0.005)
     assert (reading.gc_pauses, reading.gc_pause_seconds, reading.recompiles) == (2, 0.5, 1)
     assert reading.loader == LoaderReading(
         num_workers=4,

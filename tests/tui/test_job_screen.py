@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gputop.probes.frame import Frame, JobFrame, RankFrame
-from gputop.probes.probe_reading import CollectiveReading
+from gputop.probes.probe_reading import CollectiveReading, DdpReading
 from gputop.probes.rank_past import RankPast
 from gputop.rules.finding import Judgement
 from gputop.tui.lines import text_of, width_of
@@ -245,10 +245,14 @@ def test_a_rank_s_facts_say_what_of_it_is_not_read_and_what_is_not_waited_for() 
         ),
         CollectiveReading(group="DDP", sequence=0, operation="other", group_sequence=812),
     )
-    changed_probe = msgspec.structs.replace(told, steps_left_out=12345, collectives=odd)
+    ddp = DdpReading(
+        backward_compute_seconds=0.002, backward_comm_seconds=0.005, backward_overlap_seconds=0.0015
+    )
+    changed_probe = msgspec.structs.replace(told, steps_left_out=12345, collectives=odd, ddp=ddp)
     shown = facts(changed(judged, probes=(changed_probe,)).frame, job, rank)
     assert "12 345 · too many came at once" in shown
     assert "all_reduce no. 7 · launched 3.0 s ago, not waited for yet" in shown
+    assert "computes 2.00 ms, its all-reduce takes 5.00 ms, 3.50 ms of that not hidden" in shown
     assert "none launched from Python, as with DDP alone · 812 by the group's own count" in shown
 
 

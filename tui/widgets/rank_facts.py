@@ -8,7 +8,7 @@ from itertools import groupby
 
 from ...probes.frame import Frame, JobFrame, ProbeFrame, RankFrame
 from ...probes.page_steps import LONGEST_STEPS, NEWEST_STEPS
-from ...probes.probe_reading import CollectiveReading, LoaderReading
+from ...probes.probe_reading import CollectiveReading, DdpReading, LoaderReading
 from ...probes.step_figures import RECENT
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
@@ -118,6 +118,19 @@ def _collectives(frame: Frame, job: JobFrame, rank: RankFrame, probe: ProbeFrame
         behind = _behind(frame, job, each)
         if behind:
             yield "", f"launched fewer: {', '.join(behind)}", "comm"
+    if probe.ddp is not None:
+        yield "DDP's backward", _ddp_text(probe.ddp), "text"
+
+
+def _ddp_text(ddp: DdpReading) -> str:
+    compute, comm = (
+        format.precise(each) for each in (ddp.backward_compute_seconds, ddp.backward_comm_seconds)
+    )
+    text = f"computes {compute}, its all-reduce takes {comm}"
+    if ddp.backward_comm_seconds is not None and ddp.backward_overlap_seconds is not None:
+        bare = max(0.0, ddp.backward_comm_seconds - ddp.backward_overlap_seconds)
+        text += f", {format.precise(bare)} of that not hidden"
+    return f"{text} {DOT} mean of what it timed itself"
 
 
 def _flight(frame: Frame, collective: CollectiveReading) -> str:

@@ -8,6 +8,7 @@ from .backward import Backward
 from .checkpoint import Checkpoint
 from .comm import Comm
 from .compilation import Compilation
+from .ddp import Ddp
 from .device import Device
 from .forward import Forward
 from .frameworks import Frameworks
@@ -28,14 +29,15 @@ def use_torch(probe: Probe) -> None:
         lambda: forward.evaluates(),
         lambda frame: forward.search(frame),
     )
-    device = Device(probe)
-    forward = Forward(probe, loader.fed, device.settled)
+    device, ddp = Device(probe), Ddp(probe)
+    forward = Forward(probe, loader.fed, (device.settled, ddp.settled))
     for instrument in (
         loader,
         forward,
         Backward(probe, forward.backward_begins, forward.backward_done),
         optimizer,
         Comm(probe),
+        ddp,
         Checkpoint(probe),
         Compilation(probe),
         device,

@@ -32,13 +32,16 @@ class Forward(Patching):
     Args:
         probe: it reports to.
         fed: called in the loop's thread when a forward begins, with whether it is an evaluation.
-        settled: called there once, in a training forward, with the module.
+        settled: functions called there once, in a training forward, with the module.
     """
 
     name = "forward"
 
     def __init__(
-        self, probe: Probe, fed: Callable[[bool], None], settled: Callable[[Any], None]
+        self,
+        probe: Probe,
+        fed: Callable[[bool], None],
+        settled: tuple[Callable[[Any], None], ...],
     ) -> None:
         super().__init__(probe)
         self._fed = fed
@@ -124,7 +127,9 @@ class Forward(Patching):
             steps.forward()
             if not self._has_settled and self._roots:
                 self._has_settled = True
-                self._settled(self._roots[0]())
+                module = self._roots[0]()
+                for function in self._settled:
+                    function(module)
         self._open = True
         return track, probe.enter(track, _EVAL if evaluation else _FORWARD)
 

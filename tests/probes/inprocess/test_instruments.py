@@ -105,6 +105,9 @@ def test_ddp_tells_its_groups_and_collectives() -> None:
         assert page.facts["world_size"] == 2
         assert page.facts["groups"] == [{"name": "default_pg", "ranks": [0, 1]}]
         assert page.group(0) == (14, 14, "barrier"), "12 in the loop, one not waited for, a barrier"
+        own = page.gauges["ddp"]
+        assert own["backward_compute_ns"] > 40e6, "its backward is padded with that"
+        assert 0 < own["backward_overlap_ns"] <= own["backward_comm_ns"]
         assert page.totals()["comm"] > 0
     # A rank waits for the other in backward and in its collective.
     assert_near_the_truth(done, "backward", "comm", "other", "gc")
