@@ -8,15 +8,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from gputop.probes.inprocess import layout
+from gputop.probes.page_places import owner_of
+from gputop.probes.page_reader import find_page
+from gputop.probes.probe_reading import ProbeReading
 
 FOLDER = Path(__file__).parent.parent / "probes"
 _BEGIN = """
 import os, signal, sys, threading, time
-sys.path.insert(0, {folder!r})
+sys.path.append({folder!r})  # last: what lies beside the probe must hide nothing of the job
 import inprocess.api as gputop
 attached = gputop.attach()
 def settled(probe): return getattr(probe.instruments.get("control"), "state", "not there") != "not there"
@@ -93,3 +97,15 @@ def job(
             process.wait()
             if process.stdout is not None:
                 process.stdout.close()
+
+
+def reading_of(pid: int) -> ProbeReading:
+    """What the monitor reads of that process now."""
+    found = owner_of("", pid)
+    assert found
+    reader = find_page("", found[0])
+    assert reader, "it has no page"
+    try:
+        return reader.read(time.monotonic_ns())
+    finally:
+        reader.close()

@@ -15,10 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.page_places import owner_of
-from gputop.probes.page_reader import find_page
-from gputop.probes.probe_reading import ProbeReading
-
+from probe_job import reading_of
 from terminal import wait_until
 from torch_python import TORCH_PYTHON, torch_python_has
 
@@ -60,18 +57,6 @@ def surroundings() -> Iterator[dict[str, str]]:
             "IPYTHONDIR": folder,
             "OMP_NUM_THREADS": "1",
         }
-
-
-def reading_of(pid: int) -> ProbeReading:
-    """What the monitor reads of that process now."""
-    found = owner_of("", pid)
-    assert found
-    reader = find_page("", found[0])
-    assert reader, "it has no page"
-    try:
-        return reader.read(time.monotonic_ns())
-    finally:
-        reader.close()
 
 
 class Notebook:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from gputop.probes.inprocess import layout
+from gputop.probes.probe_reading import ProbeReading
 
+from probe_job import job, reading_of
+from terminal import wait_until
 from torch_job import JOBS, explain, run, shares
-from torch_python import needs_torch
+from torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
@@ -34,3 +39,28 @@ def test_a_probe_that_is_attached_while_the_job_trains_finds_its_phases() -> Non
     assert 10 <= done.page.newest.number <= 12
     for phase, (told, true) in shares(done.page.steps[3:], done.pauses[0]).items():
         assert abs(told - true) < 0.03, (phase, told, true)
+
+
+def test_a_worker_that_waits_for_itself_leaves_its_rank_in_data() -> None:
+    code = f"import runpy\nsay('in')\nrunpy.run_path({str(JOBS / 'stuck_worker.py')!r})"
+    with job(code, python=TORCH_PYTHON) as running:
+        assert running.line() == "in"
+
+        def is_stuck() -> bool:
+            reading = reading_of(running.pid)
+            return reading.phase == "data" and reading.step == 12
+
+        wait_until(is_stuck, 60, "it waits for the 13th item")
+        time.sleep(2.0)
+        reading = reading_of(running.pid)
+    assert is_older_than(reading, 2.0)
+    assert (reading.phase, reading.step, reading.trouble) == ("data", 12, None)
+    assert reading.loader
+    assert (reading.loader.num_workers, reading.loader.queue_depth) == (1, 0)
+    assert len(reading.loader.worker_pids) == 1
+
+
+def is_older_than(reading: ProbeReading, seconds: float) -> bool:
+    """Its phase is."""
+    began = reading.phase_monotonic_seconds
+    return began is not None and reading.monotonic_seconds - began >= seconds
