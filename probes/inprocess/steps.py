@@ -280,45 +280,49 @@ class Steps:
         ending, before = self._pending, self._from
         if ending is None or before is None:
             return
-        now, then = ending.totals, before.totals
-        if len(now) > len(then):
-            then = then + [0] * (len(now) - len(then))
-        words: list[int] = []
-        for code, begin, end in zip(_CODES, then, now):
-            if end > begin:
-                words += (code, end - begin, UNKNOWN)
-        index = self.count
-        self.count = number = index + 1
-        samples, tokens = self.samples, self.tokens
+        index, samples, tokens = self.count, self.samples, self.tokens
+        self.count = index + 1
+        self._all_skipped += ending.skipped
         if samples is not None:
-            self.samples = None
             self._all_samples += samples
         if tokens is not None:
-            self.tokens = None
             self._all_tokens += tokens
-        skipped = ending.skipped
-        self._all_skipped += skipped
         told = (
-            number,
+            index + 1,
             ending.moment,
             ending.moment - before.moment,
             samples,
             tokens,
             loss,
             ending.micro_steps,
-            skipped,
+            ending.skipped,
             None,
         )
-        totals = (self._all_skipped, self._all_samples, self._all_tokens)
+        sums = (self._all_skipped, self._all_samples, self._all_tokens)
+        words = _time_between(before.totals, ending.totals)
+        self._begin_next(ending)
+        self._store(index, step_payload(*told, *sums, words))
+        if self._at_end:
+            phases = [(code, host, None) for code, host in zip(words[::3], words[1::3])]
+            step = Step(*told, phases, *sums)
+            for function in tuple(self._at_end):
+                function(step)
+
+    def _begin_next(self, ending: _Ending) -> None:
         self._from = ending
-        self._pending = None
+        self._pending = self.samples = self.tokens = None
         if self._resting != _OTHER:
             self._rest()
         self._draws = self._forwards = 0
         self._stepped.clear()
-        self._store(index, step_payload(*told, *totals, words))
-        if self._at_end:
-            spent = [(code, host, None) for code, host in zip(words[::3], words[1::3])]
-            step = Step(*told, spent, *totals)
-            for function in tuple(self._at_end):
-                function(step)
+
+
+def _time_between(then: list[int], now: list[int]) -> list[int]:
+    """The phases that have taken time, in the words of a step's payload."""
+    if len(now) > len(then):
+        then = then + [0] * (len(now) - len(then))
+    words: list[int] = []
+    for code, begin, end in zip(_CODES, then, now):
+        if end > begin:
+            words += (code, end - begin, UNKNOWN)
+    return words

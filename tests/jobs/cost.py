@@ -13,15 +13,19 @@ clock = time.thread_time_ns  # of this thread alone: others may have the process
 torch.set_num_threads(1)
 
 
-def best(function, times):
-    """Nanoseconds of one call: the best of several runs, as whatever disturbs a run only adds to it."""
-    found = []
+def best(parts, times):
+    """Nanoseconds of one call of each: the best of several runs, as what disturbs a run only adds to it.
+
+    They take turns, so that a time at which the processor is slow is no single one's.
+    """
+    found = dict.fromkeys(parts, float("inf"))
     for _ in range(repetitions):
-        began = clock()
-        for _ in range(times):
-            function()
-        found.append((clock() - began) / times)
-    return min(found)
+        for name, function in parts.items():
+            began = clock()
+            for _ in range(times):
+                function()
+            found[name] = min(found[name], (clock() - began) / times)
+    return found
 
 
 class Nothing(torch.nn.Module):
@@ -71,17 +75,13 @@ parts = {
 }
 
 
-def measure():
-    return {name: best(part, 50) for name, part in parts.items()}
-
-
-without = measure()
+without = best(parts, 50)
 attached = api.attach()
 assert attached, attached.reason
 probe = api.active()
 step()
 step()
-with_probe = measure()
+with_probe = best(parts, 50)
 
 track = probe.track()
 code = layout.CODES["forward"]
@@ -104,12 +104,12 @@ def nothing():
         pass
 
 
-empty = best(nothing, 5)
+loops = best({"pairs": pairs, "stores": stores, "nothing": nothing}, 5)
 print(
     json.dumps(
         {
-            "edge_ns": (best(pairs, 5) - empty) / 200,
-            "store_ns": (best(stores, 5) - 2 * empty) / 200,
+            "edge_ns": (loops["pairs"] - loops["nothing"]) / 200,
+            "store_ns": (loops["stores"] - 2 * loops["nothing"]) / 200,
             "without": without,
             "with": with_probe,
             "reckoned_edges": {
