@@ -107,6 +107,9 @@ def _group(sample: Sample) -> Grouping:
                 process.environment,
                 process.environment_inherited,
                 process.attached,
+                process.gpu_minors,
+                process.cgroup,
+                process.working_directory,
             )
             for process in sample.processes
         ],

@@ -14,6 +14,7 @@ import msgspec
 
 from .frame_links import LinkFrame, PortFrame
 from .frame_topology import PlacementFrame, TopologyFrame
+from .gpu_choice import ToldBy
 from .probe_reading import ProbeReading
 from .rank_frame import ActivityFrame, GoneRank
 from .rank_past import RankPast
@@ -161,6 +162,8 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     start_time_seconds: float
     gpu_index: int | None = None
     gpu_uuid: str | None = None
+    gpu_told_by: ToldBy | None = None
+    """Who says that it is on this GPU; its open files and variables only where the driver does not."""
     workers: tuple[int, ...] = ()
     """Pids of its DataLoader workers and other children."""
     phase: str | None = None
@@ -237,7 +240,17 @@ class JobFrame(msgspec.Struct, frozen=True, kw_only=True):
     user: str | None = None
     world_size: int | None = None
     slurm_job_id: str | None = None
+    slurm_step_id: str | None = None
     container_id: str | None = None
+    container_kind: str | None = None
+    pod_uid: str | None = None
+    pod_name: str | None = None
+    """As its environment says."""
+    working_directory: str | None = None
+    """Of its first rank, as the two that follow."""
+    command: tuple[str, ...] | None = None
+    start_time_seconds: float | None = None
+    """Since boot."""
     launcher_pid: int | None = None
     ranks: tuple[RankFrame, ...] = ()
     pids: tuple[int, ...] = ()

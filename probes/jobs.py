@@ -131,7 +131,14 @@ class _Grouper:
             user=first.user,
             world_size=self._world_size(part),
             slurm_job_id=step.job if step else None,
+            slurm_step_id=step.step or None if step else None,
             container_id=first.container_id,
+            container_kind=first.container_kind,
+            pod_uid=first.pod_uid,
+            pod_name=_pod_name(first),
+            working_directory=first.working_directory,
+            command=first.command,
+            start_time_seconds=first.start_time_seconds,
             launcher_pid=part.origin,
             ranks=ranks,
             pids=tuple(
@@ -155,13 +162,13 @@ class _Grouper:
 
     def _rank(self, pid: int, part: Part) -> RankFrame:
         process, name = self._roles.by_pid[pid], self._parts.names[pid]
-        gpu = self._roles.gpu_of(pid)
+        gpu, told_by, why_no_gpu = self._roles.gpu_of(pid)
         rank = name.rank if name else self._unnamed(part)
         missing: Missing = {}
         if rank is None:
             missing["rank"] = process.missing.get("environment", "its environment names no rank")
         if gpu is None:
-            missing["gpu_index"] = "the driver lists it on no GPU"
+            missing["gpu_index"] = why_no_gpu
         return RankFrame(
             rank=rank,
             local_rank=name.local_rank if name else rank,
@@ -169,6 +176,7 @@ class _Grouper:
             start_time_seconds=process.start_time_seconds,
             gpu_index=gpu.index if gpu else None,
             gpu_uuid=gpu.uuid if gpu else None,
+            gpu_told_by=told_by,
             workers=tuple(sorted(self._workers[pid])),
             missing=missing,
         )
@@ -179,6 +187,13 @@ class _Grouper:
         if len(unnamed) != 1 or 0 in self._parts.numbers(part):
             return None
         return None if "environment" in self._roles.by_pid[unnamed[0]].missing else 0
+
+
+def _pod_name(process: ProcessReading) -> str | None:
+    """Kubernetes names the host of a pod after it, unless the pod uses the node's network."""
+    if process.pod_uid is None:
+        return None
+    return process.environment.get("POD_NAME") or process.environment.get("HOSTNAME")
 
 
 def _rank_order(rank: RankFrame) -> tuple[bool, int, bool, int, int]:

@@ -34,7 +34,7 @@ class Parts:
 
     def step(self, pid: int) -> SlurmStep | None:
         """The Slurm step of a process."""
-        return slurm_step_of(self._roles.by_pid[pid].environment)
+        return slurm_step_of(self._roles.by_pid[pid])
 
     def numbers(self, part: Part) -> set[int | None]:
         """The ranks in it; ``None`` stands for all that do not tell."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from .gpu_choice import Choice, choose_gpu, gpu_by_environment
 from .probe_reading import ProbeReading
 from .proc_command import CommandKind, is_spawned, kind_of
-from .proc_ranks import Identity, identity_of, visible_device
+from .proc_ranks import Identity, identity_of
 from .sample import GpuProcessReading, GpuReading, ProcessReading
 
 _LATE_SECONDS = 0.02
@@ -32,6 +33,7 @@ class Roles:
     ) -> None:
         self.by_pid = {process.pid: process for process in processes}
         self._probes = _probes_of(self.by_pid, probes)
+        self._gpus = gpus
         self._gpus_by_uuid = {gpu.uuid: gpu for gpu in gpus if gpu.uuid}
         self.local_pids = _local_pids(self.by_pid, gpus)
         self.placements = _placements(self.by_pid, gpus, self.local_pids)
@@ -106,21 +108,35 @@ class Roles:
         """The GPUs on which it computes."""
         return frozenset(gpu.index for gpu, _ in self.placements.get(pid, ()))
 
-    def gpu_of(self, pid: int) -> GpuReading | None:
-        """The GPU on which a rank does its work; it may hold a stray context on others."""
-        identity, environment = self.identities[pid], self.by_pid[pid].environment
-        hint = visible_device(environment, identity.local_rank if identity else None)
+    def gpu_of(self, pid: int) -> Choice:
+        """The GPU on which a rank does its work; it may hold a stray context on others.
+
+        The driver may hide processes, or give pids of another namespace. Then CUDA told it to the probe;
+        without one, open files and variables tell.
+        """
+        process, identity = self.by_pid[pid], self.identities[pid]
+        local_rank = identity.local_rank if identity else None
+        placements = self.placements.get(pid, ())
+        if placements:
+            return Choice(self._main_placement(process, local_rank, placements), "driver")
+        probe = self._probes.get(pid)
+        told = self._gpus_by_uuid.get(probe.device_uuid or "") if probe else None
+        if told is not None:
+            return Choice(told, "probe")
+        return choose_gpu(process, local_rank, self._gpus)
+
+    def _main_placement(
+        self, process: ProcessReading, local_rank: int | None, placements: Sequence[Placement]
+    ) -> GpuReading:
+        if len(placements) == 1:
+            return placements[0][0]
+        hint = gpu_by_environment(process, local_rank, self._gpus).gpu
 
         def weight(placement: Placement) -> tuple[int, bool, int]:
             gpu, use = placement
-            return use.memory_bytes or 0, gpu.index == hint, -gpu.index
+            return use.memory_bytes or 0, gpu is hint, -gpu.index
 
-        placed = max(self.placements.get(pid, ()), key=weight, default=(None, None))[0]
-        probe = self._probes.get(pid)
-        if placed is None and probe is not None:
-            # The driver may hide processes, or give pids of another namespace; CUDA tells the job itself.
-            return self._gpus_by_uuid.get(probe.device_uuid or "")
-        return placed
+        return max(placements, key=weight)[0]
 
     @cached_property
     def _rank_set(self) -> frozenset[int]:

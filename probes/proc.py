@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+from itertools import chain
 from pathlib import Path
 
 from .interest import Interest
@@ -18,6 +19,7 @@ from .proc_command import is_boundary
 from .proc_entry import Entry, Gone
 from .proc_facts import FactsReader
 from .proc_files import Descriptors, read_file
+from .proc_gpu_files import GpuFiles
 from .proc_tree import ProcessTree
 from .rank_pids import RankFinder
 from .sample import ProcessReading
@@ -56,6 +58,7 @@ class ProcessSource:
         self._latest: dict[tuple[int, float], ProcessReading] = {}
         self._known: frozenset[int] = frozenset()
         self._ranks = RankFinder()
+        self._gpu_files = GpuFiles(root)
         self._heirs: dict[int, int] = {}
         self._turn = 0
         self._last_below: list[int] = []
@@ -97,8 +100,12 @@ class ProcessSource:
         readings += self._readings_below(below, detailed=few)
         self._forget({*main, *above, *below})
         readings = mark_attached(readings, {*self._interest.attached(), *self._heirs.values()})
-        self._interest.set_ranks(self._ranks.find(readings, self._interest.by_gpu()))
         self._latest = {(each.pid, each.start_time_seconds): each for each in readings}
+        by_gpu = self._interest.by_gpu()
+        ranks = self._ranks.find(readings, by_gpu)
+        self._interest.set_ranks(ranks)
+        if by_gpu:
+            readings = self._gpu_files.added(readings, ranks, chain.from_iterable(by_gpu.values()))
         return tuple(sorted(readings, key=lambda reading: reading.pid))
 
     def latest(self, pid: int, start_time_seconds: float) -> ProcessReading | None:

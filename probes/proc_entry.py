@@ -156,8 +156,11 @@ class Entry:
             major_faults=stat.major_faults,
             allowed_cpus=facts.allowed_cpus,
             cgroup=facts.cgroup,
-            container_id=facts.container_id,
+            container_id=facts.container.id,
             environment={} if inherited else facts.environment,
+            working_directory=None if inherited else facts.working_directory,
+            container_kind=facts.container.kind,
+            pod_uid=facts.container.pod,
             environment_inherited=inherited,
         )
 

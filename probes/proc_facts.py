@@ -8,9 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from .cgroup_paths import container_id, parse_memberships, single_path
+from .cgroup_paths import parse_memberships, single_path
 from .environment import parse_environment
 from .proc_command import CommandKind, kind_of
+from .proc_container import Container, container_of_groups, container_of_mounts
 from .proc_files import KeptFiles, read_file
 from .proc_text import Stat, parse_command, parse_cpu_list, parse_status
 from .proc_users import UserNames
@@ -21,13 +22,15 @@ _COMMAND_BYTES = 32768
 _ENVIRONMENT_BYTES = 1 << 18
 _COMMAND_CHARS = 4096
 _STATUS_BYTES = 8192
+_MOUNTS_BYTES = 1 << 18
+_PATH_CHARS = 1024
 _SHARED_SECONDS = 30.0
 _CUT = "…"
 _SLEEPING_HARD = (
     "it is in uninterruptible sleep, and reading this could hang: it is read once it wakes"
 )
 _ENDED = "the process has ended"
-_DEFERRED = ("command", "environment")
+_DEFERRED = ("command", "environment", "working_directory")
 
 
 class Facts(msgspec.Struct):
@@ -40,7 +43,8 @@ class Facts(msgspec.Struct):
     kind: CommandKind = "program"
     allowed_cpus: int | None = None
     cgroup: str | None = None
-    container_id: str | None = None
+    container: Container = msgspec.field(default_factory=Container)
+    working_directory: str | None = None
     environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     missing: Missing = msgspec.field(default_factory=dict[str, str])
 
@@ -59,12 +63,15 @@ class FactsReader:
         self._effective_user = os.geteuid()
         self._online: frozenset[int] | None = None
         self._due = 0.0
+        self._containers: dict[str, Container] = {}
+        """By the namespace of mounts."""
 
     def refresh(self) -> None:
         """Look again at what all processes share, if it is time."""
         if time.monotonic() < self._due:
             return
         self._due = time.monotonic() + _SHARED_SECONDS
+        self._containers.clear()  # a number may come back for another namespace
         try:
             self._online = parse_cpu_list(read_file(self._root / "sys/devices/system/cpu/online"))
         except OSError:
@@ -87,12 +94,11 @@ class FactsReader:
         if stat.state == "D":
             self._put_off(facts, before)
         elif stat.state in "ZX" and before is not None:
-            facts.command, facts.environment = before.command, before.environment
-            facts.kind = before.kind
-            facts.missing.update(_reasons(before, _DEFERRED))
+            _take_over(facts, before)
         else:
             self._add_command(facts, files, stat)
             self._add_environment(facts, files, stat)
+            self._add_directory(facts, files, stat)
         return facts
 
     def denied(self, facts: Facts) -> str:
@@ -103,13 +109,11 @@ class FactsReader:
         return f"belongs to user {owner}: run gputop as that user or root"
 
     def _put_off(self, facts: Facts, before: Facts | None) -> None:
-        """Both texts lie in the process's memory, whose lock a task stuck in the kernel may hold."""
+        """These texts lie in the process's memory, whose lock a task stuck in the kernel may hold."""
         if before is None:
             facts.missing.update(dict.fromkeys(_DEFERRED, _SLEEPING_HARD))
-            return
-        facts.command, facts.environment = before.command, before.environment
-        facts.kind = before.kind
-        facts.missing.update(_reasons(before, _DEFERRED))
+        else:
+            _take_over(facts, before)
 
     def _add_cpus(self, facts: Facts, allowed: frozenset[int] | None) -> None:
         if allowed is None:
@@ -124,11 +128,24 @@ class FactsReader:
         except FileNotFoundError:
             memberships = {}
         facts.cgroup = single_path(memberships)
-        facts.container_id = container_id(memberships)
         if facts.cgroup is None:
             facts.missing["cgroup"] = "this kernel has no control groups"
-        if facts.container_id is None:
-            facts.missing["container_id"] = "its control group names no container"
+        facts.container = container_of_groups(memberships).over(self._mounted(files))
+        if facts.container.id is None:
+            facts.missing["container_id"] = (
+                "neither its control group nor its mounts name a container"
+            )
+
+    def _mounted(self, files: KeptFiles) -> Container:
+        """What the mounts tell, read once for all processes that see the same ones."""
+        try:
+            namespace = files.link("ns/mnt")
+            if namespace not in self._containers:
+                mounts = files.read_once("mountinfo", _MOUNTS_BYTES)
+                self._containers[namespace] = container_of_mounts(mounts)
+        except (PermissionError, FileNotFoundError):
+            return Container()
+        return self._containers[namespace]
 
     def _add_command(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
         try:
@@ -155,6 +172,22 @@ class FactsReader:
         facts.environment = parse_environment(data)
         if not data and stat.state in "ZX":
             facts.missing["environment"] = _ENDED
+
+    def _add_directory(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
+        try:
+            facts.working_directory = files.link("cwd")[:_PATH_CHARS]
+        except PermissionError:
+            facts.missing["working_directory"] = self.denied(facts)
+        except FileNotFoundError:
+            kernel = stat.kernel_thread
+            facts.missing["working_directory"] = "it has none" if kernel else _ENDED
+
+
+def _take_over(facts: Facts, before: Facts) -> None:
+    """What was known of it when it could still be asked."""
+    facts.command, facts.environment = before.command, before.environment
+    facts.kind, facts.working_directory = before.kind, before.working_directory
+    facts.missing.update(_reasons(before, _DEFERRED))
 
 
 def _reasons(facts: Facts, names: tuple[str, ...]) -> Missing:

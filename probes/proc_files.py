@@ -90,6 +90,15 @@ class KeptFiles:
         """As `read`, for what is rarely read, and so not kept open. Reads on to the end."""
         return read_file(f"{self._folder}/{name}", most)
 
+    def link(self, name: str) -> str:
+        """Where a link points to.
+
+        Raises:
+            OSError: when it is gone or may not be read.
+        """
+        # Bytes, for a path may be none in the encoding of this terminal.
+        return os.readlink(f"{self._folder}/{name}".encode()).decode("utf-8", "replace")  # noqa: PTH115
+
     def close(self) -> None:
         """Give all descriptors back."""
         for descriptor in self._open.values():

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .inprocess.rank_variables import number, ranks_in
+from .inprocess.rank_variables import ranks_in
 from .proc_command import local_rank_argument
 from .sample import ProcessReading
 
-_JOB = re.compile(r"[0-9]{1,7}")
+_JOB = re.compile(r"[0-9]{1,10}")
+_SLURM_GROUP = re.compile(r"slurm[^ ]*/job_([0-9]{1,10})(?:/step_([a-z0-9]+))?")
 
 
 class Identity(NamedTuple):
@@ -39,23 +40,14 @@ def identity_of(process: ProcessReading) -> Identity | None:
     return Identity(ranks.rank, ranks.local_rank, ranks.world_size, _master(environment))
 
 
-def slurm_step_of(environment: Mapping[str, str]) -> SlurmStep | None:
-    """The step that the process runs in; ``None`` outside of Slurm."""
+def slurm_step_of(process: ProcessReading) -> SlurmStep | None:
+    """The step that the process runs in, by its variables or control group; ``None`` outside of Slurm."""
+    environment = process.environment
     job = environment.get("SLURM_JOB_ID") or environment.get("SLURM_JOBID")
     if not job or not _JOB.match(job):
-        return None
+        found = _SLURM_GROUP.search(process.cgroup or "")
+        return SlurmStep(found[1], found[2] or "") if found else None
     return SlurmStep(job, environment.get("SLURM_STEP_ID") or environment.get("SLURM_STEPID") or "")
-
-
-def visible_device(environment: Mapping[str, str], local_rank: int | None) -> int | None:
-    """The GPU that a rank of that number takes by custom. A hint: CUDA may count in another order."""
-    if local_rank is None:
-        return None
-    visible = environment.get("CUDA_VISIBLE_DEVICES")
-    if visible is None:
-        return local_rank
-    devices = visible.split(",")
-    return number(devices[local_rank].strip()) if local_rank < len(devices) else None
 
 
 def _master(environment: Mapping[str, str]) -> str:

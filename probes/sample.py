@@ -238,6 +238,14 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """It was asked for by pid, or started what was; so it is a job, also where nothing names a rank."""
     environment_inherited: bool = False
     """It is the same as the parent's, and is therefore not repeated in ``environment``."""
+    working_directory: str | None = None
+    """As the process itself sees it; not repeated where the environment is not."""
+    container_kind: str | None = None
+    """Its runtime, in the words of ``proc_container.Container``."""
+    pod_uid: str | None = None
+    """Of the Kubernetes pod."""
+    gpu_minors: tuple[int, ...] | None = None
+    """Of a rank that the driver lists nowhere: minor numbers of the GPUs it has open for computing."""
 
 
 class DiskReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

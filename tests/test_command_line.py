@@ -223,7 +223,10 @@ def test_once_on_a_real_driver_api(node: SimulatedNvml) -> None:
     assert len(frame["gpus"]) == 8
 
 
-BOOKKEEPING = {"rank", "job_id", "nvlink_monotonic_seconds", "ecc_uncorrected_at_start"}
+BOOKKEEPING = {
+    *("rank", "job_id", "nvlink_monotonic_seconds", "ecc_uncorrected_at_start"),
+    *("container_kind", "pod_uid", "gpu_minors"),
+}
 """Fields that are ``None`` for a reason that goes without saying."""
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...probes.frame import Frame, JobFrame, ProcessFrame
-from .. import format
 from ..glyphs import BRANCH, DOT, FOLD, TRUNK
+from ..job_words import owner_words, size_words
 from ..lines import plain
 from .process_table import ProcessRow
 
@@ -32,16 +32,7 @@ def tree(frame: Frame, processes: Sequence[ProcessFrame]) -> list[Entry]:
 
 def job_title(job: JobFrame) -> str:
     """What a job is, in a line."""
-    parts = [plain(job.name), format.counted(len(job.ranks), "rank")]
-    if job.world_size and job.world_size > len(job.ranks):
-        parts[-1] += f" of {job.world_size}"
-    if job.user:
-        parts.append(plain(job.user))
-    if job.slurm_job_id:
-        parts.append(f"Slurm {plain(job.slurm_job_id)}")
-    if job.container_id:
-        parts.append(f"container {plain(job.container_id)[:12]}")
-    return f" {DOT} ".join(parts)
+    return f" {DOT} ".join([plain(job.name), size_words(job), *owner_words(job)])
 
 
 def _rows(members: Sequence[ProcessFrame]) -> list[ProcessRow]:

@@ -12,6 +12,7 @@ from ...probes.probe_reading import CollectiveReading, DdpReading, LoaderReading
 from ...probes.step_figures import RECENT
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
+from ..job_words import owner_words
 from ..lines import Line, plain
 from .facts import VALUES_FROM, Fact, Group, grouped_lines
 from .phase_marks import in_order
@@ -36,7 +37,7 @@ def rank_fact_lines(frame: Frame, job: JobFrame, rank: RankFrame, width: int) ->
             ("Probe", lambda: _probe(rank, told)),
             ("Versions", lambda: _versions(told)),
         ]
-    groups += [("Process", lambda: _process(frame, rank)), ("Missing", lambda: _missing(rank))]
+    groups += [("Process", lambda: _process(frame, job, rank)), ("Missing", lambda: _missing(rank))]
     room = width - VALUES_FROM
     return grouped_lines([(title, _wrapping(facts, room)) for title, facts in groups], width)
 
@@ -215,15 +216,22 @@ def _versions(probe: ProbeFrame) -> Iterable[Fact]:
     yield "precision", probe.precision or DASH, "text"
 
 
-def _process(frame: Frame, rank: RankFrame) -> Iterable[Fact]:
+def _process(frame: Frame, job: JobFrame, rank: RankFrame) -> Iterable[Fact]:
     process = frame.process(rank.pid)
     gpu = DASH if rank.gpu_index is None else str(rank.gpu_index)
+    if rank.gpu_told_by in ("open files", "environment"):
+        gpu += f" (by its {rank.gpu_told_by})"
     yield "pid", f"{rank.pid} {DOT} GPU {gpu} {DOT} {len(rank.workers)} {TIMES} worker", "text"
     if process is not None:
         where = f"{process.state or DASH} in {process.wait_channel or DASH}"
         state = "running" if process.state == "R" else where
         yield "state", f"{state} {DOT} {format.quantity(process.cpu_cores, 'cores')}", "text"
         yield "command", plain(" ".join(process.command or ())) or DASH, "dim"
+        if process.working_directory:
+            yield "runs in", process.working_directory, "dim"
+    owner = f" {DOT} ".join(owner_words(job))
+    if owner:
+        yield "belongs to", owner, "dim"
 
 
 def _missing(rank: RankFrame) -> Iterable[Fact]:
