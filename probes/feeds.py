@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from .child import PIPE_BYTES, Child, forked, readable, spawned
-from .command import Command, Stop
+from .command import Attach, Command, Stop
 from .revival import Patience, Wishes
 from .sample import Hello, Reply, Sample
 from .wedged import wedged_collectors
@@ -204,6 +204,8 @@ class CollectorFeed:
     def send(self, command: Command) -> None:
         with self._swap:
             self._wishes.note(command)
+            if isinstance(command, Attach):
+                self.title = f"live pid {command.pid}"
             self._child.write(encode(command))
 
     def close(self) -> str:

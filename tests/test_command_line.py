@@ -82,7 +82,7 @@ def test_help_names_every_command() -> None:
         (["--interval", "nan"], "nan"),
         (["--interval", "fast"], "fast"),
         (["attach", "me"], "process id"),
-        (["attach"], "PID"),
+        (["attach", "--inject"], "PID"),
         (["0"], "the first is 1"),
         (["-5"], "positive"),
         (["99999999999999999999"], "process id"),

@@ -148,6 +148,7 @@ class StillWatch:
         self.past_samples = 0
         self.history = played("healthy")[2]
         self.intervals: list[float] = []
+        self.attached: list[int] = []
         self.wishes: list[tuple[tuple[int, ...], float]] = []
         """Of whom stacks were asked for, and for how long."""
         self.signals: list[tuple[int, int]] = []
@@ -178,6 +179,9 @@ class StillWatch:
 
     def set_interval(self, seconds: float) -> None:
         self.intervals.append(seconds)
+
+    def attach(self, pid: int) -> None:
+        self.attached.append(pid)
 
     def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
         self.wishes.append((tuple(pids), seconds))

@@ -18,6 +18,7 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.theme import Theme
 
+from ..probes.frame import JobFrame
 from ..rules.finding import Judgement
 from .driver import QuietDriver
 from .exits import COULD_NOT_LOOK, INTERRUPTED, OK
@@ -30,6 +31,7 @@ from .themes import THEMES, after
 from .view import Target, View, WatchLike
 
 if TYPE_CHECKING:
+    from .asked_jobs import JobsFound
     from .environment import EnvironmentRead
 
 _LOOK_SECONDS = 1.0
@@ -73,6 +75,7 @@ class GputopApp(App[int]):
         ascii_only: draw with ASCII alone.
         clock: monotonic seconds.
         note: what the reader should not forget, while it is not something newer.
+        jobs: of which the reader is asked to choose one.
     """
 
     TITLE = "gputop"
@@ -91,6 +94,7 @@ class GputopApp(App[int]):
         Binding("4", "show('processes')", "processes"),
         Binding("5", "show('stacks')", "stacks"),
         Binding("6", "show('findings')", "findings"),
+        Binding("a", "choose_job", "watch another job", show=False),
         Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
         Binding("minus", "interval(-1)", "shorter interval", show=False),
         Binding("t", "theme", "next theme", show=False),
@@ -105,8 +109,10 @@ class GputopApp(App[int]):
         ascii_only: bool = False,
         clock: Callable[[], float] = time.monotonic,
         note: str = "",
+        jobs: Sequence[JobFrame] = (),
     ) -> None:
         super().__init__(driver_class=QuietDriver)
+        self._jobs = jobs
         self.ascii_only = ascii_only
         self.animation_level = "none"
         self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
@@ -136,6 +142,8 @@ class GputopApp(App[int]):
 
         self._watch.start(on_judgement, on_end, self.tell_from_thread)
         self._look_later()
+        if self._jobs:
+            self._ask_for_job(self._jobs)
 
     def on_judged(self, message: Judged) -> None:
         first = self.reader.newest is None
@@ -299,6 +307,25 @@ class GputopApp(App[int]):
     def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
         """Ask for the stacks of these processes for so many seconds; 0: no more."""
         self._watch.take_stacks(pids, seconds)
+
+    def action_choose_job(self) -> None:
+        from .asked_jobs import ask
+
+        ask(self, self._watch)
+
+    def on_jobs_found(self, message: JobsFound) -> None:
+        self._ask_for_job(message.jobs)
+
+    def _ask_for_job(self, jobs: Sequence[JobFrame]) -> None:
+        from .screens.pick_screen import PickScreen
+
+        if not isinstance(self.screen, PickScreen):
+            self.push_screen(PickScreen(jobs))
+
+    def attach(self, pid: int) -> None:
+        """Watch the job that this process belongs to."""
+        self._watch.attach(pid)
+        self.tell(f"watching the job of pid {pid}")
 
     def explain(self, target: Target) -> None:
         """Say why values of what is selected are missing."""

@@ -68,6 +68,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         raise UsageError(f"{_not_known(unknown[0], options.command, known)} ({_HELP})")
     options.pid = [pid for pid in options.pid if pid is not None]
     options.job = job
+    options.notices = []
+    if options.inject and not options.pid:
+        raise UsageError(f"--inject goes with a PID: it changes that process ({_HELP})")
     return options
 
 
@@ -112,10 +115,12 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     parser.add_argument("--version", action="version", version=f"gputop {__version__}")
     _add_viewing(parser, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    parser.set_defaults(without=[], pid=[], inject=False, note="")
+    parser.set_defaults(without=[], pid=[], inject=False, note="", name=None, jobs=())
 
     attach = commands.add_parser(
-        "attach", help="watch the job that a process belongs to", allow_abbrev=False
+        "attach",
+        help="watch the job that a process belongs to; without one, choose among the jobs here",
+        allow_abbrev=False,
     )
     _add_job(attach)
     add_inject(attach)
@@ -174,7 +179,7 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
 
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group(required=True)
+    which = parser.add_mutually_exclusive_group()
     which.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
     which.add_argument(
         "--name", metavar="REGEX", help="the oldest training process whose command fits"

@@ -30,6 +30,9 @@ def watch(options: Namespace) -> int:
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
+    code = _choose(options, screen=not once)
+    if code is not None:
+        return code
     try:
         feed = _feed(options, once)
         if once:
@@ -44,6 +47,9 @@ def watch(options: Namespace) -> int:
 def report(options: Namespace) -> int:
     """What ``gputop diagnose`` and ``gputop stacks`` do; returns the exit code."""
     engine = Engine(make_rules(thresholds(options.settings)))
+    code = _choose(options, screen=False)
+    if code is not None:
+        return code
     try:
         feed = _feed(options, once=False)
     except FeedError as error:
@@ -58,13 +64,22 @@ def report(options: Namespace) -> int:
     return diagnose(watched, options)
 
 
+def _choose(options: Namespace, *, screen: bool) -> int | None:
+    """Find the job of a command that must have one; the exit code where there is nothing to do."""
+    if options.command not in ("attach", "stacks") or options.pid or options.name:
+        return None
+    from .job_choice import choose
+
+    return choose(options, screen=screen)
+
+
 def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
     from .app import GputopApp  # while this is loaded, the collector starts beside it
 
     gc.freeze()
     gc.enable()
 
-    if isinstance(feed, CollectorFeed) and not options.pid:
+    if isinstance(feed, CollectorFeed) and not (options.pid or options.jobs):
         first = feed.first(FIRST_SECONDS)
         why = why_not(first) if first else ""
         if why:
@@ -73,7 +88,7 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
     _believe_terminal()
     watched = Watch(feed, engine)
     ascii_only = options.ascii or not output_is_utf8()
-    app = GputopApp(watched, ascii_only=ascii_only, note=options.note)
+    app = GputopApp(watched, ascii_only=ascii_only, note=options.note, jobs=options.jobs)
     app.run()
     watched.close()
     if watched.stuck:
@@ -108,7 +123,7 @@ def _feed(options: Namespace, once: bool) -> Feed:
             return DemoFeed(options.scenario, options.interval)
         except UnknownScenario as error:
             raise UsageError(f"{error}; scenarios are {', '.join(SCENARIOS)}") from error
-    if getattr(options, "name", None):
+    if options.name:
         from .asked_job import pid_named
 
         options.pid = [pid_named(options.name)]
@@ -116,7 +131,7 @@ def _feed(options: Namespace, once: bool) -> Feed:
     for pid in pids:
         if why := refusal(pid):
             raise FeedError(why)
-    notes = [note for pid in pids if (note := caution(pid))]
+    notes = [*options.notices, *(note for pid in pids if (note := caution(pid)))]
     wedged = wedged_collectors()
     if wedged:
         notes.append(

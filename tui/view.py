@@ -17,7 +17,7 @@ SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
 SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
 MIN_WIDTH, MIN_HEIGHT = 60, 7
 """Below that no screen fits: only the worst that was found is told."""
-TargetKind = Literal["gpu", "finding", "process", "rank", "link"]
+TargetKind = Literal["gpu", "finding", "process", "rank", "link", "job"]
 
 
 class Target(NamedTuple):
@@ -47,6 +47,7 @@ class WatchLike(Protocol):
         on_notice: Callable[[str], None],
     ) -> None: ...
     def set_interval(self, seconds: float) -> None: ...
+    def attach(self, pid: int) -> None: ...
     def take_stacks(self, pids: Sequence[int], seconds: float) -> None: ...
     def send_signal(
         self, process: ProcessFrame, signal: int, on_reply: Callable[[Reply], None] = ...

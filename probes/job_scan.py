@@ -1,0 +1,107 @@
+"""The jobs of this node, whether or not they are on a GPU that the driver shows: one look at all processes.
+
+Launchers, Python processes whose environment names a rank, and Python processes with a GPU open. Of other
+users' processes without rights only the launchers are told from the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from .environment import parse_environment
+from .frame import JobFrame
+from .interest import Interest
+from .jobs import group_jobs
+from .proc import ProcessSource
+from .proc_command import kind_of, python_of
+from .proc_files import read_file
+from .proc_gpu_files import open_gpus
+from .proc_ranks import Identity, identity_of
+from .proc_text import parse_command, parse_stat
+from .sample import ProcessReading
+
+_COMMAND_BYTES = 32768
+_ENVIRONMENT_BYTES = 1 << 18
+_CONTROL_DEVICE = "dev/nvidiactl"
+
+
+class _Candidate(NamedTuple):
+    parent_pid: int
+    identity: Identity | None
+    launcher: bool
+
+
+def jobs_here(root: Path = Path("/")) -> tuple[JobFrame, ...]:
+    """The jobs, the oldest first; without GPUs and phases, which take longer to tell.
+
+    Args:
+        root: of the file system with ``proc`` in it.
+    """
+    found = dict(_candidates(root))
+    interest = Interest()
+    for pid, candidate in found.items():
+        above = found.get(candidate.parent_pid)
+        # A loader's worker has inherited its rank's name.
+        if candidate.launcher or above is None or above.identity != candidate.identity:
+            interest.attach(pid)
+    if not interest.attached():
+        return ()
+    source = ProcessSource(interest, root)
+    try:
+        return group_jobs(source.read(), ()).jobs
+    finally:
+        source.close()
+
+
+def _candidates(root: Path) -> Iterator[tuple[int, _Candidate]]:
+    own = os.getpid()
+    on_gpus = (root / _CONTROL_DEVICE).exists()
+    for name in os.listdir(root / "proc"):  # noqa: PTH208 - no Path per process
+        if name.isdecimal() and int(name) != own:
+            candidate = _candidate(f"{root}/proc/{name}", int(name), on_gpus)
+            if candidate is not None:
+                yield int(name), candidate
+
+
+def _candidate(folder: str, pid: int, on_gpus: bool) -> _Candidate | None:
+    try:
+        stat = parse_stat(read_file(f"{folder}/stat"))
+        if stat is None or stat.kernel_thread or stat.state in "ZX":
+            return None
+        command = parse_command(read_file(f"{folder}/cmdline", _COMMAND_BYTES))
+    except OSError:
+        return None
+    kind = kind_of(command)
+    if kind == "launcher":
+        return _Candidate(stat.parent_pid, None, launcher=True)
+    if kind != "program" or python_of(command) is None or _is_ours(command):
+        return None
+    identity = _identity(folder, pid, command)
+    if identity is None and not (on_gpus and open_gpus(f"{folder}/fd")):
+        return None
+    return _Candidate(stat.parent_pid, identity, launcher=False)
+
+
+def _identity(folder: str, pid: int, command: tuple[str, ...]) -> Identity | None:
+    try:
+        environment = parse_environment(read_file(f"{folder}/environ", _ENVIRONMENT_BYTES))
+    except OSError:
+        environment = {}
+    return identity_of(
+        ProcessReading(
+            monotonic_seconds=0.0,
+            pid=pid,
+            start_time_seconds=0.0,
+            command=command,
+            environment=environment,
+        )
+    )
+
+
+def _is_ours(command: tuple[str, ...]) -> bool:
+    """Another gputop, which may have been started from within a job's shell."""
+    python = python_of(command)
+    return python is not None and python.name.rpartition("/")[2] == "gputop"

@@ -1,0 +1,125 @@
+"""`gputop attach` and `gputop stacks` without a pid, over real jobs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from terminal import Tmux
+
+GPUTOP = [sys.executable, "-P", "-m", "gputop"]
+TRAIN = "import os, time; os.write(1, b'ready\\n'); time.sleep(600)"
+
+
+alone = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
+)
+
+
+@contextmanager
+def job(folder: Path, script: str, rank: int = 0) -> Iterator[int]:
+    """One rank of a job that nobody launched."""
+    (folder / script).write_text(TRAIN)
+    own = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    process = subprocess.Popen(
+        [sys.executable, script],
+        cwd=folder,
+        env={**os.environ, **own},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process.pid
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*GPUTOP, *words], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("command", ["attach", "stacks"])
+def test_a_pipe_gets_the_list_with_what_to_type(command: str, tmp_path: Path) -> None:
+    with ExitStack() as both:
+        pids = [both.enter_context(job(tmp_path, f"{name}.py")) for name in ("pretrain", "tune")]
+        done = run(command)
+        listed = run(command, "--format", "json")
+    assert done.returncode == listed.returncode == 2
+    lines = done.stdout.splitlines()
+    for pid, name in zip(pids, ("pretrain.py", "tune.py"), strict=True):
+        line = next(line for line in lines if line.startswith(f"gputop {command} {pid} "))
+        assert name in line and str(tmp_path) in line
+    assert "say which one" in done.stderr
+    jobs = msgspec.json.decode(listed.stdout)["jobs"]
+    assert {rank["pid"] for each in jobs for rank in each["ranks"]} >= set(pids)
+
+
+def run_alone(script: str) -> subprocess.CompletedProcess[str]:
+    """A shell's script where no other process of this machine is seen."""
+    return subprocess.run(
+        ["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@alone
+def test_the_only_job_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "pretrain.py").write_text("import time; time.sleep(600)")
+    python = f"cd {tmp_path}; RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 {sys.executable} pretrain.py & "
+    done = run_alone(f"{python} sleep 1; {' '.join(GPUTOP)} attach --format json")
+    assert done.returncode == 0, done.stderr
+    frame = msgspec.json.decode(done.stdout)
+    (rank,) = [rank for job in frame["jobs"] for rank in job["ranks"]]
+    assert f"the only job here: pretrain.py, pid {rank['pid']}" in done.stderr
+
+
+@alone
+def test_without_a_job_it_says_what_else_to_do() -> None:
+    done = run_alone(f"{' '.join(GPUTOP)} attach")
+    assert done.returncode == 2
+    assert "gputop attach PID watches any process" in done.stderr
+    assert done.stdout == ""
+
+
+def test_on_a_terminal_one_is_chosen(tmp_path: Path) -> None:
+    with ExitStack() as both:
+        both.enter_context(job(tmp_path, "pretrain.py"))
+        second = both.enter_context(job(tmp_path, "tune.py"))
+        terminal = both.enter_context(
+            closing(
+                Tmux(
+                    [*GPUTOP, "attach"],
+                    columns=132,
+                    lines=40,
+                    env={**os.environ, "LANG": "C.UTF-8"},
+                )
+            )
+        )
+        terminal.wait_for("Jobs of this node", 30)
+        terminal.type("j", "Enter")
+        terminal.wait_for(f"live pid {second}", 30)
+        terminal.type("2")
+        screen = terminal.wait_for("tune.py", 30)
+        assert "pretrain.py" not in screen
+        terminal.type("a")
+        terminal.wait_for("pretrain.py", 30)
+        terminal.type("q")
+        terminal.wait_for("exit code 0")
