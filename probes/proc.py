@@ -60,6 +60,9 @@ class ProcessSource:
         self._ranks = RankFinder()
         self._gpu_files = GpuFiles(root)
         self._heirs: dict[int, int] = {}
+        self._asked: frozenset[int] = frozenset()
+        self._began: dict[int, int] = {}
+        """Start of each process asked for, in ticks: a pid alone comes back."""
         self._turn = 0
         self._last_below: list[int] = []
         self._due: frozenset[int] | None = None
@@ -75,7 +78,9 @@ class ProcessSource:
             SourceAbsent: without a ``/proc``.
             SourceDenied: where it hides every process of interest.
         """
-        wanted = self._interest.pids()
+        wanted, by_gpu = self._interest.pids(), self._interest.by_gpu()
+        # Of those on a GPU the driver says at each tick which they are.
+        self._asked = self._interest.attached().difference(*by_gpu.values())
         if wanted - self._known:
             self._tree.hurry()  # a new job: its workers are there already
         self._known = wanted
@@ -99,9 +104,9 @@ class ProcessSource:
         below = self._below([pid for pid in (*main, *roots) if pid in self._entries])
         readings += self._readings_below(below, detailed=few)
         self._forget({*main, *above, *below})
-        readings = mark_attached(readings, {*self._interest.attached(), *self._heirs.values()})
+        asked = self._interest.attached() & {*main}
+        readings = mark_attached(readings, {*asked, *self._heirs.values()})
         self._latest = {(each.pid, each.start_time_seconds): each for each in readings}
-        by_gpu = self._interest.by_gpu()
         ranks = self._ranks.find(readings, by_gpu)
         self._interest.set_ranks(ranks)
         if by_gpu:
@@ -118,7 +123,7 @@ class ProcessSource:
 
     def _present(self, wanted: frozenset[int]) -> list[int]:
         """Those that are there. For one that has ended, what started it: the job may go on."""
-        present = [pid for pid in sorted(wanted) if self._look_at(pid)]
+        present = [pid for pid in sorted(wanted) if self._look_at(pid) and self._is_meant(pid)]
         for pid in wanted.difference(present):
             heir = self._heirs.get(pid)
             if heir is not None and heir not in present and self._look_at(heir):
@@ -128,6 +133,13 @@ class ProcessSource:
             if pid in wanted and parent > 1 and self._look_at(parent) and self._launches(parent):
                 self._heirs[pid] = parent
         return present
+
+    def _is_meant(self, pid: int) -> bool:
+        """Whether it is the process that was asked for, and not a later one of that pid."""
+        if pid not in self._asked:
+            return True
+        began = self._entries[pid].stat.start_ticks
+        return self._began.setdefault(pid, began) == began
 
     def _look_at(self, pid: int) -> bool:
         """Whether it is there. One that ended makes room for a new one of its pid."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from .rank_reading import StackFrameReading, StackThreadReading
 
@@ -11,6 +12,7 @@ MOST_FRAMES = 150
 MOST_CHARS = 200
 _MOST_NUMBER = 2**31
 _CUT = "…"
+_SCRIPT = "<module>"
 
 
 class _Frame(msgspec.Struct):
@@ -42,7 +44,16 @@ def decode_dump(data: bytes, main_tid: int) -> tuple[StackThreadReading, ...] | 
         threads = _decoder.decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         return None
-    return tuple(_thread(thread, main_tid) for thread in threads[:MOST_THREADS])
+    found = tuple(_thread(thread, main_tid) for thread in threads[:MOST_THREADS])
+    return found if any(thread.main for thread in found) else _with_main(found)
+
+
+def _with_main(threads: tuple[StackThreadReading, ...]) -> tuple[StackThreadReading, ...]:
+    """Where nothing has a name or number, as in Python 2: the one thread that runs a script."""
+    scripts = [each for each in threads if each.frames and each.frames[-1].name == _SCRIPT]
+    if len(scripts) != 1 or scripts[0].os_thread_id is not None:
+        return threads
+    return tuple(replace(each, main=True) if each is scripts[0] else each for each in threads)
 
 
 def _thread(thread: _Thread, main_tid: int) -> StackThreadReading:

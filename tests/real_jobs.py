@@ -28,6 +28,10 @@ class RealJob:
     launcher: int
     ranks: list[int]
 
+    def lives(self, rank: int) -> bool:
+        """Whether its process is still there."""
+        return Path(f"/proc/{self.ranks[rank]}").exists()
+
     def state(self, rank: int) -> str:
         stat = Path(f"/proc/{self.ranks[rank]}/stat").read_text()
         return stat[stat.rindex(")") + 2]

@@ -6,7 +6,10 @@ import os
 import pwd
 from pathlib import Path
 
+from ..probes.proc_files import read_file
 from ..probes.proc_text import parse_stat, parse_status
+
+_MOST_OFFERED = 3
 
 
 def refusal(pid: int, root: Path = Path("/")) -> str:
@@ -16,12 +19,47 @@ def refusal(pid: int, root: Path = Path("/")) -> str:
     except OSError:
         stat = None
     if stat is None:
-        return f"there is no process {pid}"
+        return _not_there(pid, root)
     if stat.kernel_thread:
         return f"process {pid} ({stat.name}) is a thread of the kernel: there is no job in it"
     if stat.state in "ZX" and (stat.threads or 0) <= 1:
         return f"process {pid} ({stat.name}) has ended, and its parent has not taken notice yet"
     return ""
+
+
+def _not_there(pid: int, root: Path) -> str:
+    if root == Path("/") and _lives(pid):
+        return (
+            f"process {pid} is hidden from you (/proc is mounted with hidepid): "
+            "run gputop as its user or as root"
+        )
+    inside = _numbered_so_inside(pid, root)
+    if inside:
+        listed = " or ".join(f"gputop {each}" for each in inside[:_MOST_OFFERED])
+        return f"there is no process {pid} here; in a container one has that number: {listed}"
+    return f"there is no process {pid}"
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.close(os.pidfd_open(pid))
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _numbered_so_inside(pid: int, root: Path) -> list[int]:
+    """Processes that have this number in a PID namespace of their own."""
+    found: list[int] = []
+    for name in os.listdir(root / "proc"):  # noqa: PTH208 - there may be thousands
+        if name.isdecimal():
+            try:
+                pids = parse_status(read_file(f"{root}/proc/{name}/status")).namespace_pids
+            except OSError:
+                continue
+            if pid in pids[1:]:
+                found.append(int(name))
+    return found
 
 
 def caution(pid: int, root: Path = Path("/"), viewer: int | None = None) -> str:

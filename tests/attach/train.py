@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -100,7 +101,15 @@ def compile_long(model: torch.nn.Module) -> torch.nn.Module:
     return torch.compile(model, backend=back_end)
 
 
+def forbid_inspection() -> None:
+    """As a program with secrets does; the kernel then gives its files in /proc to root."""
+    set_dumpable = 4
+    ctypes.CDLL(None).prctl(set_dumpable, 0, 0, 0, 0)
+
+
 def main() -> None:
+    if os.environ.get("DUMPABLE") == "0":
+        forbid_inspection()
     dist.init_process_group("gloo")
     torch.set_num_threads(1)
     layers = [torch.nn.Linear(256, 256) for _ in range(4)]

@@ -1,0 +1,79 @@
+"""The ten things that a job can be, told rightly within ten seconds, whoever looks and whatever is denied.
+
+Two gloo ranks under torchrun, started without anything of gputop. Where ptrace is denied, threads, wait
+channels and counters must do: nine of ten are told; a mismatch of collectives is seen, but nobody can be
+named for it. A job that does not let itself be inspected shows even less.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from job_scenarios import SCENARIOS, Outcome, play
+from real_jobs import needs_torch
+
+pytestmark = [needs_torch, pytest.mark.slow]
+
+USER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+WITHOUT_PTRACE = (sys.executable, str(Path(__file__).parent.parent / "without_ptrace.py"))
+as_other_user = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None,
+    reason="only root can become an ordinary user",
+)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """One that other users can enter, as pytest's own is not."""
+    with tempfile.TemporaryDirectory() as path:
+        Path(path).chmod(0o777)
+        yield Path(path)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_as_the_one_who_started_it(name: str, folder: Path) -> None:
+    check(name, play(name, folder))
+
+
+@as_other_user
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_as_an_ordinary_user(name: str, folder: Path) -> None:
+    check(name, play(name, folder, job_before=USER, gputop_before=USER, HOME=str(folder)))
+
+
+@as_other_user
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_as_an_ordinary_user_without_ptrace(name: str, folder: Path) -> None:
+    before = (*USER, *WITHOUT_PTRACE)
+    outcome = play(name, folder, job_before=USER, gputop_before=before, HOME=str(folder))
+    expected = {"RUN405": None} if name == "mismatch" else SCENARIOS[name].found
+    assert outcome.found == expected
+    for rank in outcome.ranks:
+        assert rank["phase_source"] == "inferred"
+        assert "seccomp" in rank["missing"]["stack"]
+
+
+@as_other_user
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_job_that_does_not_let_itself_be_inspected(name: str, folder: Path) -> None:
+    outcome = play(
+        name, folder, job_before=USER, gputop_before=USER, HOME=str(folder), DUMPABLE="0"
+    )
+    print(name, outcome.found, outcome.processes)
+    for rank in outcome.ranks:
+        assert "dumpable" in rank["missing"]["stack"]
+
+
+def check(name: str, outcome: Outcome) -> None:
+    """That it was told rightly, with the exit code that goes with it."""
+    assert outcome.found == SCENARIOS[name].found
+    fine = name in ("healthy", "compiling", "checkpoint")
+    assert outcome.code == (0 if fine else 1)
+    assert [rank["rank"] for rank in outcome.ranks] == ([0] if name == "killed" else [0, 1])
