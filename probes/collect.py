@@ -203,8 +203,8 @@ def _obey(
             collector.hurry()
         case Detach(pid=pid):
             interest.detach(pid)
-        case TakeStacks(pids=wanted, seconds=seconds):
-            wishes.want(wanted, seconds)
+        case TakeStacks(pids=wanted, seconds=seconds, shares=shares):
+            wishes.want(wanted, seconds, shares=shares)
             collector.hurry()
         case Dump():
             collector.hurry()

@@ -36,6 +36,8 @@ class TakeStacks(msgspec.Struct, frozen=True, kw_only=True, tag="stacks"):
     command_id: int
     pids: tuple[int, ...]
     seconds: float
+    shares: bool = False
+    """Sample them too, for the shares of phases."""
 
 
 class SendSignal(msgspec.Struct, frozen=True, kw_only=True, tag="signal"):

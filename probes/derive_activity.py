@@ -19,6 +19,8 @@ from .wait_kinds import wait_kind
 STILL_CORES = 0.02
 STILL_SWITCHES_PER_SECOND = 2.0
 """A loader that waits for its workers wakes up every 5 s, and others at most once a second."""
+LEAST_SAMPLES = 100
+"""Fewer stacks give no share: its error would be 10 points and more."""
 BUSY_CORES = 0.5
 """On a node whose cores are all taken, a thread that never waits still gets about so much."""
 
@@ -88,7 +90,7 @@ class _Seen:
             rank = replace(rank, activity=_activity(reading, self._before.get(key), last))
         stacks = self._stacks.get(key)
         if stacks is not None and self._holds(stacks, rank):
-            rank = self._sampled(rank, stacks)
+            rank = _with_shares(self._sampled(rank, stacks), stacks)
         if rank.phase is None and rank.activity is not None:
             children = [self._processes[pid] for pid in rank.workers if pid in self._processes]
             told = guess(rank.activity, self._processes.get(rank.pid), children)
@@ -129,6 +131,13 @@ class _Seen:
         since = rank.activity.still_since_seconds if rank.activity else None
         still = 0.0 if since is None else self._now - since
         return replace(rank, phase_age_seconds=max(seen, still))
+
+
+def _with_shares(rank: RankFrame, stacks: StackReading) -> RankFrame:
+    whole = sum(stacks.phase_samples.values())
+    enough = whole >= LEAST_SAMPLES
+    shares = {phase: count / whole for phase, count in stacks.phase_samples.items() if enough}
+    return replace(rank, phases_sampled=shares, phases_sampled_count=whole)
 
 
 def _with_phase(rank: RankFrame, phase: str, doing: str, *, inferred: bool) -> RankFrame:

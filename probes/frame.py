@@ -177,6 +177,10 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Of those stacks, how many told it."""
     phase_margin: float | None = None
     """The true share is within this of ``phase_share``, at 95 %."""
+    phases_sampled: dict[str, float] = {}
+    """Share of each phase of the host among the stacks of the last minutes; from `LEAST_SAMPLES` on."""
+    phases_sampled_count: int = 0
+    """How many stacks that were, or are so far."""
     doing: str | None = None
     """In words, what it does within the phase, where stacks or threads tell."""
     place: str | None = None

@@ -92,3 +92,6 @@ class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """Of all these dumps."""
     state_after: str | None = None
     """The target's state afterwards, in the kernel's letter."""
+    phase_samples: dict[str, int] = {}
+    """Of the last minutes in which shares were asked for: how many samples of the main thread told each
+    phase of the host."""

@@ -98,7 +98,7 @@ class StackReader:
         except OSError as error:
             return Refusal("no binary", f"py-spy does not start ({error.strerror})", REINSTALL)
         if output.code == 0:
-            threads = decode_dump(output.out, self._main_tid())
+            threads = decode_dump(output.out, self.main_tid())
             return threads if threads and any(thread.frames for thread in threads) else None
         return self._refusal(output)
 
@@ -126,7 +126,8 @@ class StackReader:
         """A failure counts as torn until it has happened as often as there are votes."""
         return Refusal("unknown", reason) if self._failures + 1 >= VOTES else None
 
-    def _main_tid(self) -> int:
+    def main_tid(self) -> int:
+        """The process id as the target itself sees it."""
         try:
             pids = parse_status(read_file(self._proc / "status")).namespace_pids
         except OSError:
@@ -144,7 +145,7 @@ class StackReader:
 
     def _tid_here(self, own_tid: int) -> int | None:
         """The number here of a thread that is known by its number in its own namespace."""
-        if self._main_tid() == self.reading.pid:
+        if self.main_tid() == self.reading.pid:
             return own_tid
         if own_tid not in self._own_tids:
             self._own_tids = self._listed_tids()

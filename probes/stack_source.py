@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from .rank_reading import StackReading
 from .source import SourceAbsent
 from .stack_dump import find_py_spy
 from .stack_reader import REINSTALL, StackReader
+from .stack_record import Recorder
 from .stack_wishes import StackWishes
 from .target import start_time_of
 
@@ -39,6 +43,7 @@ class StackSource:
         self._binary = binary or find_py_spy()
         self._readers: dict[int, StackReader] = {}
         self._due: dict[int, float] = {}
+        self._recorder = Recorder(self._binary, self._main_tid) if self._binary else None
 
     def read(self) -> tuple[StackReading, ...]:
         """What is known of each process that stacks were wanted of lately.
@@ -57,12 +62,32 @@ class StackSource:
                 break
             self._take(pid, self._binary)
         self._forget(set(wanted))
+        samples = self._record(now)
         return tuple(
-            reader.reading for reader in self._readers.values() if reader.reading.taken > 0
+            replace(reader.reading, phase_samples=samples.get(pid, {}))
+            for pid, reader in self._readers.items()
+            if reader.reading.taken > 0
         )
 
     def close(self) -> None:
-        """It holds nothing between two reads."""
+        """End what is going on."""
+        if self._recorder is not None:
+            self._recorder.close()
+
+    def _record(self, now: float) -> Mapping[int, dict[str, int]]:
+        """Shares are taken of those alone of which dumps succeed."""
+        if self._recorder is None:
+            return {}
+        open_ones = [
+            pid
+            for pid in self._wishes.shares_wanted(now)
+            if pid in self._readers and self._readers[pid].reading.main_stacks
+        ]
+        return self._recorder.tick(open_ones)
+
+    def _main_tid(self, pid: int) -> int:
+        reader = self._readers.get(pid)
+        return pid if reader is None else reader.main_tid()
 
     def _take(self, pid: int, binary: str) -> None:
         began = start_time_of(pid, self._root)

@@ -16,20 +16,35 @@ class StackWishes:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._until: dict[int, float] = {}
+        self._shares_until: dict[int, float] = {}
 
-    def want(self, pids: Iterable[int], seconds: float) -> None:
-        """From now on, for so many seconds; 0: no more."""
+    def want(self, pids: Iterable[int], seconds: float, *, shares: bool = False) -> None:
+        """From now on, for so many seconds; 0: no more.
+
+        Args:
+            pids: of whom.
+            seconds: for how long.
+            shares: sample them too.
+        """
         until = time.monotonic() + min(seconds, LONGEST_WISH_SECONDS)
         with self._lock:
             if seconds <= 0:
                 for pid in pids:
                     self._until.pop(pid, None)
+                    self._shares_until.pop(pid, None)
                 return
             for pid in list(pids)[:_MOST]:
                 self._until[pid] = max(until, self._until.get(pid, 0.0))
+                if shares:
+                    self._shares_until[pid] = self._until[pid]
 
     def wanted(self, now: float) -> list[int]:
         """Those whose time has not run out."""
         with self._lock:
             self._until = {pid: until for pid, until in self._until.items() if until > now}
             return list(self._until)
+
+    def shares_wanted(self, now: float) -> list[int]:
+        """Those of which shares are wanted too."""
+        with self._lock:
+            return [pid for pid, until in self._shares_until.items() if until > now]

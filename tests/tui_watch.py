@@ -183,7 +183,7 @@ class StillWatch:
     def attach(self, pid: int) -> None:
         self.attached.append(pid)
 
-    def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
+    def take_stacks(self, pids: Sequence[int], seconds: float, *, shares: bool = False) -> None:
         self.wishes.append((tuple(pids), seconds))
 
     def send_signal(

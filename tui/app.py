@@ -305,8 +305,8 @@ class GputopApp(App[int]):
         self.push_screen(EnvironmentScreen(message.process, message.environment))
 
     def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
-        """Ask for the stacks of these processes for so many seconds; 0: no more."""
-        self._watch.take_stacks(pids, seconds)
+        """Ask for the stacks of these processes and their shares for so many seconds; 0: no more."""
+        self._watch.take_stacks(pids, seconds, shares=seconds > 0)
 
     def action_choose_job(self) -> None:
         from .asked_jobs import ask

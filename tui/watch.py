@@ -109,9 +109,18 @@ class Watch:
         """Watch this process and its tree too."""
         self._send(Attach(command_id=self._next(), pid=pid))
 
-    def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
-        """Ask for the Python stacks of these processes, every other second for so many seconds."""
-        self._send(TakeStacks(command_id=self._next(), pids=tuple(pids), seconds=seconds))
+    def take_stacks(self, pids: Sequence[int], seconds: float, *, shares: bool = False) -> None:
+        """Ask for the Python stacks of these processes, every other second for so many seconds.
+
+        Args:
+            pids: of whom.
+            seconds: for how long; 0: no more.
+            shares: sample them too, for the shares of phases.
+        """
+        command = TakeStacks(
+            command_id=self._next(), pids=tuple(pids), seconds=seconds, shares=shares
+        )
+        self._send(command)
 
     def send_signal(
         self,

@@ -60,6 +60,26 @@ def refused(judged: Judgement, reason: str = SCOPE) -> Judgement:
     return with_readings(judged, refusal=reason, main_stacks=(), threads=())
 
 
+def with_samples(judged: Judgement, count: int, **shares: float) -> Judgement:
+    """The first rank of the picture with shares from so many samples."""
+    (job,) = judged.frame.jobs
+    ranks = tuple(
+        msgspec.structs.replace(rank, phases_sampled=shares, phases_sampled_count=count)
+        for rank in job.ranks
+    )
+    return changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks),))
+
+
+def test_shares_are_told_with_their_error_and_only_from_enough_samples() -> None:
+    judged = with_stacks("straggler")
+    assert "host phases" not in text(drawn(view(judged)))
+    few = with_samples(judged, 43)
+    assert "host phases: 43 of 100 samples so far" in text(drawn(view(few)))
+    enough = with_samples(judged, 142, data=0.25, backward=0.75)
+    told = "host phases of 142 samples: backward 75 % ±7 %, data 25 % ±7 %"
+    assert told in text(drawn(view(enough), width=200))
+
+
 def last_line(app: GputopApp) -> str:
     return app.screen.query_one(BottomLine).render_line(0).text
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from ...probes.derive_activity import LEAST_SAMPLES
 from ...probes.frame import Frame, RankFrame
 from ...probes.rank_reading import StackReading, StackThreadReading, ThreadsReading
-from ...probes.stack_phase import is_own, place_of
+from ...probes.stack_phase import is_own, margin, place_of
 from .. import format
 from ..glyphs import DASH, DOT
 from ..lines import Line, LineBuilder, left, plain
@@ -30,7 +31,8 @@ def rank_stack_lines(frame: Frame, rank: RankFrame, width: int) -> list[Line]:
     """All that is known of where it is; any number of lines."""
     reading = reading_of(frame, rank)
     if reading is not None and any(thread.frames for thread in reading.threads):
-        return [*_state_after(reading, width), *_threads(reading, width)]
+        said = [*_state_after(reading, width), *_shares(rank, width)]
+        return [*said, *_threads(reading, width)]
     why = why_no_stack(frame, rank)
     said = _wrapped(why, width, "dim" if why == ASKED else "warm")
     return [*said, *_means(frame, rank, width)]
@@ -67,6 +69,20 @@ def _state_after(reading: StackReading, width: int) -> Iterator[Line]:
     if reading.state_after in _STOPPED:
         stopped = f"its process {_STATES[reading.state_after or '']}: kill -CONT {reading.pid}"
         yield LineBuilder(width).gap().add(stopped, "warm").line()
+
+
+def _shares(rank: RankFrame, width: int) -> Iterator[Line]:
+    """The phases of the host, with the error that so many samples leave."""
+    count = rank.phases_sampled_count
+    if not count:
+        return
+    if not rank.phases_sampled:
+        text = f"host phases: {count} of {LEAST_SAMPLES} samples so far"
+    else:
+        shares = sorted(rank.phases_sampled.items(), key=lambda item: -item[1])
+        told = (f"{name} {share:.0%} ±{margin(share, count):.0%}" for name, share in shares)
+        text = f"host phases of {count} samples: {', '.join(told)}".replace("%", " %")
+    yield from _wrapped(text, width, "text")
 
 
 def _threads(reading: StackReading, width: int) -> Iterator[Line]:
