@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import msgspec
+
 from .. import __version__
 from .collector import Collector
 from .command import (
@@ -24,8 +26,10 @@ from .command import (
     SetInterval,
     ShowEnvironment,
     Stop,
+    TakeExactStack,
     TakeStacks,
 )
+from .exact_stack import take_exact
 from .host import HostSource
 from .interest import Interest
 from .limits import COLLECTOR_NAME
@@ -208,12 +212,29 @@ def _obey(
             collector.hurry()
         case Dump():
             collector.hurry()
+        case TakeExactStack():
+            # It may take seconds, in which other commands must be obeyed.
+            threading.Thread(
+                target=_take_exact, args=(command, send), name="exact stack", daemon=True
+            ).start()
+            return
         case SendSignal() | ShowEnvironment():
             try:
                 data = _on_target(command)
             except TargetError as error:
                 ok, message = False, str(error)
     send(Reply(command_id=command.command_id, ok=ok, message=message, data=data))
+
+
+def _take_exact(command: TakeExactStack, send: Callable[[Message], None]) -> None:
+    number = command.command_id
+    try:
+        reading = take_exact(command.pid, command.start_time_seconds, native=command.native)
+    except TargetError as error:
+        send(Reply(command_id=number, ok=False, message=str(error)))
+    else:
+        data = {"stack": msgspec.to_builtins(reading)}
+        send(Reply(command_id=number, ok=True, data=data))
 
 
 def _on_target(command: SendSignal | ShowEnvironment) -> dict[str, object]:

@@ -57,10 +57,30 @@ class ShowEnvironment(msgspec.Struct, frozen=True, kw_only=True, tag="environmen
     start_time_seconds: float
 
 
+class TakeExactStack(msgspec.Struct, frozen=True, kw_only=True, tag="exact stack"):
+    """One dump that stops that process meanwhile; only a person may ask for it."""
+
+    command_id: int
+    pid: int
+    start_time_seconds: float
+    native: bool = False
+    """Its C functions too, which takes longer."""
+
+
 class Stop(msgspec.Struct, frozen=True, kw_only=True, tag="stop"):
     """End."""
 
     command_id: int
 
 
-Command = SetInterval | Attach | Detach | Dump | TakeStacks | SendSignal | ShowEnvironment | Stop
+Command = (
+    SetInterval
+    | Attach
+    | Detach
+    | Dump
+    | TakeStacks
+    | TakeExactStack
+    | SendSignal
+    | ShowEnvironment
+    | Stop
+)

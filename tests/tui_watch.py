@@ -153,6 +153,7 @@ class StillWatch:
         """Of whom stacks were asked for, and for how long."""
         self.signals: list[tuple[int, int]] = []
         self.asked_environments: list[int] = []
+        self.exact_stacks: list[tuple[int, bool]] = []
         self.reply = Reply(command_id=1, ok=True)
         self.closed = False
         self._first = judgements
@@ -197,6 +198,12 @@ class StillWatch:
 
     def show_environment(self, process: ProcessFrame, on_reply: Callable[[Reply], None]) -> None:
         self.asked_environments.append(process.pid)
+        on_reply(self.reply)
+
+    def take_exact_stack(
+        self, process: ProcessFrame, *, native: bool, on_reply: Callable[[Reply], None]
+    ) -> None:
+        self.exact_stacks.append((process.pid, native))
         on_reply(self.reply)
 
     def close(self) -> None:

@@ -33,6 +33,7 @@ from .view import Target, View, WatchLike
 if TYPE_CHECKING:
     from .asked_jobs import JobsFound
     from .environment import EnvironmentRead
+    from .exact_stack import ExactStackRead
 
 _LOOK_SECONDS = 1.0
 _BURST_SECONDS = 0.1
@@ -303,6 +304,21 @@ class GputopApp(App[int]):
         from .screens.environment_screen import EnvironmentScreen
 
         self.push_screen(EnvironmentScreen(message.process, message.environment))
+
+    def ask_exact_stack(self, target: Target) -> None:
+        """Ask whether the selected process is to be stopped for its stack."""
+        from .exact_stack import ask
+
+        ask(self, self._watch, target)
+
+    def on_exact_stack_read(self, message: ExactStackRead) -> None:
+        from .exact_stack import ask_to_continue
+        from .screens.exact_stack_screen import ExactStackScreen
+
+        screen = ExactStackScreen(message.process, message.reading)
+        self.push_screen(screen)
+        if message.stopped:
+            screen.call_after_refresh(ask_to_continue, self, self._watch, message.process)
 
     def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
         """Ask for the stacks of these processes and their shares for so many seconds; 0: no more."""

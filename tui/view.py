@@ -55,6 +55,9 @@ class WatchLike(Protocol):
     def show_environment(
         self, process: ProcessFrame, on_reply: Callable[[Reply], None]
     ) -> None: ...
+    def take_exact_stack(
+        self, process: ProcessFrame, *, native: bool, on_reply: Callable[[Reply], None]
+    ) -> None: ...
     def close(self) -> None: ...
 
 

@@ -6,7 +6,15 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from ..probes.command import Attach, Command, SendSignal, SetInterval, ShowEnvironment, TakeStacks
+from ..probes.command import (
+    Attach,
+    Command,
+    SendSignal,
+    SetInterval,
+    ShowEnvironment,
+    TakeExactStack,
+    TakeStacks,
+)
 from ..probes.derive import derive
 from ..probes.feeds import Feed, FeedError, Notice
 from ..probes.frame import Frame, ProcessFrame
@@ -149,6 +157,21 @@ class Watch:
                 command_id=number,
                 pid=process.pid,
                 start_time_seconds=process.start_time_seconds,
+            )
+        )
+
+    def take_exact_stack(
+        self, process: ProcessFrame, *, native: bool, on_reply: Callable[[Reply], None]
+    ) -> None:
+        """Stop exactly that process for a moment and read its stack."""
+        number = self._next()
+        self._on_reply[number] = on_reply
+        self._send(
+            TakeExactStack(
+                command_id=number,
+                pid=process.pid,
+                start_time_seconds=process.start_time_seconds,
+                native=native,
             )
         )
 

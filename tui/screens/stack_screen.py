@@ -32,6 +32,7 @@ class StackScreen(PictureScreen):
         BACK,
         Binding("y", "copy", "copy"),
         Binding("w", "save", "save to a file"),
+        Binding("b", "exact", "exact stack, which stops the rank", show=False),
         Binding("tab", "other_side", "tree or stack"),
         Binding("enter", "open", "rank", show=False),
         Binding("right,l", "scroll(1)", "scroll the stack down", show=False),
@@ -107,6 +108,13 @@ class StackScreen(PictureScreen):
             self.gputop.copy_to_clipboard(text)
             lines = len(text.splitlines())
             self.tell(f"{lines} lines copied, if the terminal allows it (OSC 52); w saves them")
+
+    def action_exact(self) -> None:
+        rank = self._chosen()
+        if rank is None:
+            self.tell("there is no rank to look at")
+            return
+        self.gputop.ask_exact_stack(Target("process", rank_target(rank).id))
 
     def action_save(self) -> None:
         text, view = self._text(), self.view()

@@ -31,11 +31,15 @@ def rank_stack_lines(frame: Frame, rank: RankFrame, width: int) -> list[Line]:
     """All that is known of where it is; any number of lines."""
     reading = reading_of(frame, rank)
     if reading is not None and any(thread.frames for thread in reading.threads):
-        said = [*_state_after(reading, width), *_shares(rank, width)]
-        return [*said, *_threads(reading, width)]
+        return [*_shares(rank, width), *reading_lines(reading, width)]
     why = why_no_stack(frame, rank)
     said = _wrapped(why, width, "dim" if why == ASKED else "warm")
     return [*said, *_means(frame, rank, width)]
+
+
+def reading_lines(reading: StackReading, width: int) -> list[Line]:
+    """All threads of a dump; before them, where the process does not go on after it."""
+    return [*_state_after(reading, width), *_threads(reading, width)]
 
 
 def reading_of(frame: Frame, rank: RankFrame) -> StackReading | None:

@@ -1,0 +1,65 @@
+"""The whole stack of one process, as of the moment for which it was stopped."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from ...probes.frame import ProcessFrame
+from ...probes.rank_reading import StackReading
+from .. import format
+from ..glyphs import DOT
+from ..lines import Line, blank, heading
+from ..view import Block, View
+from ..widgets.process_table import command_of
+from ..widgets.rank_stack import reading_lines
+from ..widgets.top_line import top_line
+from .picture_screen import BACK, SCROLLING, PictureScreen
+
+
+class ExactStackScreen(PictureScreen):
+    """All threads, innermost frame first.
+
+    Args:
+        process: whose they are.
+        reading: the one dump.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        BACK,
+        *SCROLLING,
+        Binding("pageup", "move(-10)", "ten up", show=False),
+        Binding("pagedown", "move(10)", "ten down", show=False),
+    ]
+    WITHOUT = frozenset({"signal", "sort", "filter"})
+
+    def __init__(self, process: ProcessFrame, reading: StackReading) -> None:
+        super().__init__()
+        self.id = "exact-stack"
+        self._process = process
+        self._reading = reading
+        self._first = 0
+
+    def draw(self, view: View, width: int, height: int) -> Block:
+        lines = reading_lines(self._reading, width)
+        room = height - 2
+        self._first = max(0, min(self._first, len(lines) - room))
+        shown = lines[self._first : self._first + room]
+        return Block.of(
+            [top_line(view, width), self._title(view, width), *shown]
+            + [blank(width)] * (room - len(shown))
+        )
+
+    def action_move(self, steps: int) -> None:
+        self._first = max(0, self._first + steps)
+        self.redraw()
+
+    def _title(self, view: View, width: int) -> Line:
+        age = view.frame.monotonic_seconds - self._reading.monotonic_seconds
+        notes = (
+            command_of(self._process),
+            f"{format.duration(max(0.0, age))} old",
+            f"py-spy took {format.duration(self._reading.duration_seconds)}",
+        )
+        return heading(f"Exact stack of pid {self._process.pid}", width, f" {DOT} ".join(notes))
