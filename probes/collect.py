@@ -35,6 +35,7 @@ from .interest import Interest
 from .limits import COLLECTOR_NAME
 from .nvml import NvmlDriver
 from .proc import ProcessSource
+from .ras_source import RasSource
 from .sample import SCHEMA_VERSION, Hello, Reply, Sample
 from .stack_wishes import StackWishes
 from .target import TargetError, environment_of, send_signal
@@ -145,6 +146,7 @@ def _add_rest(
     if "processes" not in without:
         collector.add(ThreadSource(interest, latest=processes.latest))
         collector.add(StackSource(wishes))
+        collector.add(RasSource(interest, wishes))
     if "inprocess" not in without:
         collector.add(ProbeSource(interest))
     if "cgroups" not in without:

@@ -17,7 +17,7 @@ import msgspec
 
 from .limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from .probe_reading import ProbeReading
-from .rank_reading import ExitReading, StackReading, ThreadsReading
+from .rank_reading import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 from .runner import SourceRunner
 from .sample import (
     CgroupReading,
@@ -57,6 +57,9 @@ class _Gathered(msgspec.Struct):
     threads: list[ThreadsReading] = msgspec.field(default_factory=list[ThreadsReading])
     stacks: list[StackReading] = msgspec.field(default_factory=list[StackReading])
     exits: list[ExitReading] = msgspec.field(default_factory=list[ExitReading])
+    communicators: list[CommunicatorReading] = msgspec.field(
+        default_factory=list[CommunicatorReading]
+    )
 
     def add(self, part: Part) -> None:
         """File one part."""
@@ -77,6 +80,7 @@ _MANY: dict[type[Part], str] = {
     ThreadsReading: "threads",
     StackReading: "stacks",
     ExitReading: "exits",
+    CommunicatorReading: "communicators",
     PlacementReading: "placements",
 }
 _ONE: dict[type[Part], str] = {
@@ -218,6 +222,7 @@ class Collector:
             topology=gathered.topology,
             gpu_paths=gathered.gpu_paths,
             placements=tuple(gathered.placements),
+            communicators=tuple(gathered.communicators),
             sources=statuses,
         )
 

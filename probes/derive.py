@@ -67,6 +67,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         ),
         threads=current.threads,
         stacks=current.stacks,
+        communicators=current.communicators,
         gone=gone_ranks(previous, current),
         xids=current.xids,
         pasts=tuple(pasts.values()),

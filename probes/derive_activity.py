@@ -163,7 +163,9 @@ def _activity(
     known = before is not None and seconds > 0
     cores = _grown(main, before.main) / seconds if known and before else None
     switches = _switches(main, before.main, seconds) if known and before else None
+    backward = _autograd(autograd, before, seconds) if known and before and autograd else None
     still = main.state != "R" and cores is not None and cores < STILL_CORES
+    still &= backward is None or backward < STILL_CORES
     still &= switches is None or switches < STILL_SWITCHES_PER_SECOND
     busy = cores is not None and cores >= BUSY_CORES
     busy &= switches is not None and switches < STILL_SWITCHES_PER_SECOND
@@ -174,16 +176,14 @@ def _activity(
         wait_channel=main.wait_channel,
         cpu_cores=cores,
         switches_per_second=switches,
-        autograd_cores=_autograd(autograd, before, seconds) if known and autograd else None,
+        autograd_cores=backward,
         still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
         busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
     )
 
 
-def _autograd(
-    threads: Sequence[ThreadReading], before: ThreadsReading | None, seconds: float
-) -> float:
-    earlier = {thread.tid: thread for thread in (before.others if before else ())}
+def _autograd(threads: Sequence[ThreadReading], before: ThreadsReading, seconds: float) -> float:
+    earlier = {thread.tid: thread for thread in before.others}
     grown = [_grown(now, earlier[now.tid]) for now in threads if now.tid in earlier]
     return sum(grown) / seconds
 

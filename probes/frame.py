@@ -18,7 +18,7 @@ from .gpu_choice import ToldBy
 from .probe_reading import ProbeReading
 from .rank_frame import ActivityFrame, GoneRank
 from .rank_past import RankPast
-from .rank_reading import StackReading, ThreadsReading
+from .rank_reading import CommunicatorReading, StackReading, ThreadsReading
 from .reading import Missing
 from .sample import (
     SCHEMA_VERSION,
@@ -299,6 +299,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()
     stacks: tuple[StackReading, ...] = ()
+    communicators: tuple[CommunicatorReading, ...] = ()
     gone: tuple[GoneRank, ...] = ()
     """Ranks that have ended within the last ten minutes, as far as they were watched."""
     xids: tuple[XidReading, ...] = ()

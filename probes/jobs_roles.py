@@ -7,7 +7,7 @@ from functools import cached_property
 
 from .gpu_choice import Choice, choose_gpu, gpu_by_environment
 from .probe_reading import ProbeReading
-from .proc_command import CommandKind, is_spawned, kind_of
+from .proc_command import CommandKind, is_spawned, kind_of, python_of
 from .proc_ranks import Identity, identity_of
 from .sample import GpuProcessReading, GpuReading, ProcessReading
 
@@ -171,11 +171,23 @@ class Roles:
     def _is_candidate(self, pid: int) -> bool:
         if self.kind(pid) != "program":
             return False
-        if pid in self.placements or self._trains(pid):
+        if pid in self.placements or self._trains(pid) or self._hides_its_name(pid):
             return True
         if self.by_pid[pid].attached and self.identities[pid] is None:
             return pid not in self._starting
         return self.identities[pid] is not None and pid not in self.wrapping
+
+    def _hides_its_name(self, pid: int) -> bool:
+        """A Python that a launcher started, whose variables are not shown: a rank of unknown number."""
+        process, parent = self.by_pid[pid], self.parent(pid)
+        return (
+            "environment" in process.missing
+            and self.identities[pid] is None
+            and parent is not None
+            and self.kind(parent) == "launcher"
+            and python_of(process.command or ()) is not None
+            and not is_spawned(process.command)
+        )
 
     def _trains(self, pid: int) -> bool:
         """Its probe has seen a step or a GPU; helpers that only carry a probe have seen neither."""

@@ -47,6 +47,30 @@ class ExitReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     missing: Missing = {}
 
 
+class CommunicatorRankReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One rank of an NCCL communicator, on this node or another."""
+
+    rank: int
+    """Within the communicator."""
+    pid: int | None = None
+    """Here; ``None`` for ranks of other nodes."""
+    host: str = ""
+    launched: int = 0
+    """Collectives since the communicator was made; sends and receives are not counted."""
+    failed: bool = False
+    """It has an asynchronous error, or was aborted."""
+
+
+class CommunicatorReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """What NCCL's RAS tells of a communicator in which a process of this node is."""
+
+    id: str
+    size: int = 0
+    ranks: tuple[CommunicatorRankReading, ...] = ()
+    silent: tuple[int, ...] = ()
+    """Ranks that did not answer."""
+
+
 class StackFrameReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One Python function in a stack."""
 

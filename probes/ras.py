@@ -22,6 +22,7 @@ _CONNECT_SECONDS = 1.0
 _SLACK_SECONDS = 2.0
 _MOST_BYTES = 1 << 24
 _LINE_BYTES = 4096
+_POINT_TO_POINT = ("Send", "Recv")
 _OLD = "this NCCL is older than 2.28, whose RAS answers in JSON"
 
 
@@ -49,8 +50,9 @@ class RasRank(msgspec.Struct, frozen=True):
 
     @property
     def launched(self) -> int:
-        """All kinds together."""
-        return sum(self.collective_counts.values())
+        """All kinds together, but for sends and receives: of these, ranks of a pipeline make
+        different numbers."""
+        return sum(n for kind, n in self.collective_counts.items() if kind not in _POINT_TO_POINT)
 
 
 class RasCommunicator(msgspec.Struct, frozen=True):
@@ -60,12 +62,6 @@ class RasCommunicator(msgspec.Struct, frozen=True):
     size: int = 0
     ranks: tuple[RasRank, ...] = ()
     missing_ranks: tuple[RasRank, ...] = ()
-
-    @property
-    def behind(self) -> tuple[RasRank, ...]:
-        """Ranks that have launched fewer collectives than the most any other has."""
-        most = max((rank.launched for rank in self.ranks), default=0)
-        return tuple(rank for rank in self.ranks if rank.launched < most)
 
 
 class _Answer(msgspec.Struct, frozen=True):

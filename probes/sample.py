@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from .probe_reading import ProbeReading
-from .rank_reading import ExitReading, StackReading, ThreadsReading
+from .rank_reading import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 from .reading import Reading
 from .sample_links import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 
@@ -367,6 +367,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     topology: TopologyReading | None = None
     gpu_paths: GpuPathsReading | None = None
     placements: tuple[PlacementReading, ...] = ()
+    communicators: tuple[CommunicatorReading, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
 
 

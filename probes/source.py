@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .probe_reading import ProbeReading
-from .rank_reading import ExitReading, StackReading, ThreadsReading
+from .rank_reading import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 from .sample import (
     CgroupReading,
     DriverReading,
@@ -39,6 +39,7 @@ Part = (
     | ThreadsReading
     | StackReading
     | ExitReading
+    | CommunicatorReading
 )
 """What a source may yield; the collector sorts the parts into the sample by their type."""
 

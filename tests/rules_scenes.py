@@ -16,7 +16,12 @@ import msgspec
 from gputop.probes.derive import derive
 from gputop.probes.frame import Frame
 from gputop.probes.probe_reading import ProbeReading
-from gputop.probes.rank_reading import ExitReading, StackReading, ThreadsReading
+from gputop.probes.rank_reading import (
+    CommunicatorReading,
+    ExitReading,
+    StackReading,
+    ThreadsReading,
+)
 from gputop.probes.sample import (
     CgroupReading,
     GpuProcessReading,
@@ -68,6 +73,7 @@ class Changes:
     threads: Sequence[ThreadsReading] = ()
     stacks: Sequence[StackReading] = ()
     exits: Sequence[ExitReading] = ()
+    communicators: Sequence[CommunicatorReading] = ()
     sources: Sequence[SourceStatus] = ()
     ports: Sequence[PortReading] = ()
     topology: TopologyReading | None = None
@@ -122,6 +128,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         threads=tuple(changes.threads),
         stacks=tuple(changes.stacks),
         exits=tuple(changes.exits),
+        communicators=tuple(changes.communicators),
         sources=tuple(changes.sources),
         ports=tuple(changes.ports),
         topology=changes.topology,

@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.frame import JobFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
+from .behind import behind
 from .everybody_waits import Deadlock, deadlock
 from .standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS
 
@@ -33,7 +34,9 @@ class AllRanksWait(JobRule):
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         found = deadlock(job, scene)
-        if found is None or found.differ or found.seconds < SHORTEST_SECONDS:
+        if found is None or found.seconds < SHORTEST_SECONDS:
+            return Verdict(subject=subject, holds=False)
+        if found.differ or behind(job, scene.frame):  # then it is known who keeps whom waiting
             return Verdict(subject=subject, holds=False)
         seen = bool(found.places)
         late = found.seconds >= self.limit["error_seconds"]

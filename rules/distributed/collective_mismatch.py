@@ -1,26 +1,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
-from ..finding import Evidence, Verdict
+from ...probes.frame import JobFrame, RankFrame
+from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
+from .behind import Behind, behind, evidence_of, odd_one
 from .everybody_waits import Deadlock, deadlock
 from .standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS, rank_subject
+
+MOST_NAMED = 4
+"""Ranks whose counts are told."""
 
 
 class CollectiveMismatch(Rule):
     """Collective mismatch.
 
     Meaning:
-        All ranks wait for each other, but in different places of the program: one has left out a
-        collective that the others call, or calls them in another order. It is told from stacks, and
-        from no rank having run or woken up for seconds. It becomes an error after a minute.
+        All ranks wait for each other, but one has left out a collective that the others call, or calls
+        them in another order. Stacks tell it by the different places in which they wait; the probes or
+        NCCL's RAS by the counts of collectives launched. No rank has run or woken up for seconds. It
+        becomes an error after a minute.
     Impact:
         These calls never meet. The job stands still until the time limit of its process group.
     Diagnosis:
         Compare the places: a collective inside an if that depends on rank or data, a loop with a
-        different count of batches per rank, an exception that one rank swallowed. Of two ranks the
-        one further down in the same function is named, which is a guess.
+        different count of batches per rank, an exception that one rank swallowed. Counts name the
+        rank surely. Without them, of two ranks the one further down in the same function is named,
+        which is a guess.
     Mitigation:
         Let all ranks make the same calls: move the collective out of the branch, give all ranks the
         same count of batches (drop_last, DistributedSampler, join).
@@ -40,20 +48,37 @@ class CollectiveMismatch(Rule):
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for job in scene.frame.running:
             found = deadlock(job, scene)
-            if found is None or not found.differ or found.seconds < SHORTEST_SECONDS:
+            if found is None or found.seconds < SHORTEST_SECONDS:
                 continue
-            odd = found.odd_one()
-            yield Verdict(
-                subject=rank_subject(job, odd or found.looks[0].rank),
-                holds=True,
-                severity="error" if found.seconds >= self.limit["error_seconds"] else "warning",
-                confidence=0.9 if odd is not None and len(found.looks) > 2 else 0.6,
-                evidence=self._evidence(found),
-                since_monotonic_seconds=scene.frame.monotonic_seconds - found.seconds,
-            )
+            fewer = behind(job, scene.frame)
+            if found.differ or fewer:
+                yield self._verdict(job, found, fewer, scene)
 
-    def _evidence(self, found: Deadlock) -> tuple[Evidence, ...]:
-        return (
-            Evidence(signal="waiting in different places", value=found.words(), origin="sampled"),
-            Evidence(signal="waiting_seconds", value=found.seconds, unit="seconds"),
+    def _verdict(
+        self, job: JobFrame, found: Deadlock, fewer: tuple[Behind, ...], scene: Scene
+    ) -> Verdict:
+        counted = odd_one(fewer)
+        odd = counted or (found.odd_one() if found.differ and not fewer else None)
+        return Verdict(
+            subject=self._subject(job, found, odd, fewer),
+            holds=True,
+            severity="error" if found.seconds >= self.limit["error_seconds"] else "warning",
+            confidence=1.0 if counted else 0.9 if odd and len(found.looks) > 2 else 0.6,
+            evidence=self._evidence(found, fewer),
+            since_monotonic_seconds=scene.frame.monotonic_seconds - found.seconds,
         )
+
+    def _subject(
+        self, job: JobFrame, found: Deadlock, odd: RankFrame | None, fewer: tuple[Behind, ...]
+    ) -> Subject:
+        if odd is None and fewer:
+            return Subject(kind="job", id=job.id, job=job.id)  # on another node, or more than one
+        return rank_subject(job, odd or found.looks[0].rank)
+
+    def _evidence(self, found: Deadlock, fewer: tuple[Behind, ...]) -> tuple[Evidence, ...]:
+        evidence = [*islice(evidence_of(fewer), MOST_NAMED)]
+        if found.places:
+            where = "waiting in different places" if found.differ else "place"
+            evidence.append(Evidence(signal=where, value=found.words(), origin="sampled"))
+        waiting = Evidence(signal="waiting_seconds", value=found.seconds, unit="seconds")
+        return (*evidence, waiting)

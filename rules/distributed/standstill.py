@@ -58,7 +58,7 @@ class Standstill(msgspec.Struct, frozen=True):
 
 def standstill(job: JobFrame, frame: Frame) -> Standstill:
     """How the ranks of a job stand to each other."""
-    looks = [_look(rank, frame.monotonic_seconds) for rank in job.ranks]
+    looks = _unveiled([_look(rank, frame.monotonic_seconds) for rank in job.ranks])
     return Standstill(
         waiting=tuple(look for look in looks if look.stance == "waits"),
         others=tuple(look for look in looks if look.stance not in ("waits", "unknown")),
@@ -140,6 +140,35 @@ def _look(rank: RankFrame, now: float) -> Look:
     if activity.busy_since_seconds is not None:
         return Look(rank, "busy", now - activity.busy_since_seconds)
     return Look(rank, "moves")
+
+
+def _unveiled(looks: list[Look]) -> list[Look]:
+    """Where the kernel does not show what ranks sleep for, what the others do tells it.
+
+    While one runs without a pause or is stopped, those that sleep wait for it; where all of them sleep,
+    they wait for each other, and for whom cannot be told.
+    """
+    veiled = [_is_veiled(look) for look in looks]
+    held_up = any(look.stance in ("busy", "stopped") for look in looks)
+    if not held_up and not all(
+        hidden or look.stance == "waits" for look, hidden in zip(looks, veiled, strict=True)
+    ):
+        return looks
+    return [
+        Look(look.rank, "waits", look.seconds) if hidden else look
+        for look, hidden in zip(looks, veiled, strict=True)
+    ]
+
+
+def _is_veiled(look: Look) -> bool:
+    activity = look.rank.activity
+    return (
+        look.stance == "still"
+        and look.rank.phase_source == "inferred"
+        and activity is not None
+        and activity.wait_channel is None
+        and activity.state == "S"
+    )
 
 
 def _waits(rank: RankFrame) -> bool:

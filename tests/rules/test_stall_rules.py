@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gputop.probes.probe_reading import CollectiveReading, ProbeReading
 from gputop.probes.rank_reading import (
+    CommunicatorRankReading,
+    CommunicatorReading,
     ExitReading,
     Stack,
     StackFrameReading,
@@ -70,6 +74,11 @@ LOADING = frames(
 QUEUE = frames("torch/utils/data/dataloader.py:_try_get_data:1291", "train.py:main:111")
 SAVING = frames("torch/serialization.py:_save:900", "train.py:main:130")
 COMPILING = frames("torch/_dynamo/convert_frame.py:_compile:1200", "train.py:main:112")
+EVALUATING = frames(
+    "torch/nn/modules/module.py:_call_impl:1773",
+    "transformers/trainer.py:evaluation_loop:4471",
+    "train.py:main:140",
+)
 
 
 def stacks(second: float, by_rank: Mapping[int, Stack]) -> list[StackReading]:
@@ -152,6 +161,8 @@ def told(played: Played) -> dict[str, int | None]:
         ({"state": "t"}, LOADING, "RUN423"),
         (SLEEPING, SAVING, "RUN419"),
         (SLEEPING, COMPILING, "RUN425"),
+        (SLEEPING, EVALUATING, "RUN421"),
+        ({"state": "R", "cpu_seconds": 1e6}, EVALUATING, "RUN421"),
     ],
 )
 def test_one_finding_with_the_right_rank(
@@ -195,6 +206,19 @@ def test_a_checkpoint_is_no_stall_until_the_time_limit_is_near() -> None:
     assert play(stall(SLEEPING, SAVING), 640, interval=5.0).one("RUN419").severity == "warning"
 
 
+def test_an_evaluation_is_no_stall_until_the_time_limit_is_near() -> None:
+    assert play(stall(SLEEPING, EVALUATING), 120).one("RUN421").severity == "info"
+    late = play(stall(SLEEPING, EVALUATING), 640, interval=5.0).one("RUN421")
+    assert late.severity == "warning"
+
+
+def test_an_evaluation_for_which_nobody_waits_is_none_of_it() -> None:
+    """All ranks evaluate, each its part; and a short one ends before the others have waited long."""
+    together = stall(SLEEPING, EVALUATING, victims=frozenset(ALL))
+    assert not play(together, 60).ever() & RULES
+    assert not play(stall(SLEEPING, EVALUATING, until=FROM + 4), 20).ever() & RULES
+
+
 def test_a_loader_whose_workers_sleep_is_deadlocked() -> None:
     polling = {"wait_channel": "poll_schedule_timeout"}
     assert told(play(stall(polling, QUEUE, workers=ASLEEP_WORKERS), 25)) == {"HST115": VICTIM}
@@ -235,6 +259,103 @@ def test_without_stacks_nobody_is_named() -> None:
     finding = play(mismatch(None), 80).one("RUN405")
     assert finding.subject.kind == "job"
     assert finding.severity == "warning"  # one witness alone makes nothing red
+
+
+def communicator(*launched: int, remote: tuple[str, int] | None = None) -> CommunicatorReading:
+    """Of all ranks here, and perhaps of one elsewhere."""
+    ranks = [
+        CommunicatorRankReading(rank=rank, pid=rank_pid(rank), host="10.0.0.1", launched=count)
+        for rank, count in enumerate(launched)
+    ]
+    if remote:
+        host, count = remote
+        ranks.append(CommunicatorRankReading(rank=len(ranks), host=host, launched=count))
+    return CommunicatorReading(
+        monotonic_seconds=BEGAN, id="0xabc", size=len(ranks), ranks=tuple(ranks)
+    )
+
+
+def counted(place: Stack | None, *readings: CommunicatorReading) -> Script:
+    """All wait, in one place as far as stacks tell, and RAS has been asked."""
+    waiting = mismatch(place)
+
+    def script(second: float) -> Changes:
+        return replace(waiting(second), communicators=readings if second >= FROM + 3 else ())
+
+    return script
+
+
+LATE = [1011] * VICTIM + [1010] + [1011] * (GPUS - VICTIM - 1)
+
+
+@pytest.mark.parametrize("place", [BACKWARD, None])
+def test_counts_of_collectives_name_the_rank_where_stacks_do_not(place: Stack | None) -> None:
+    played = play(counted(place, communicator(*LATE)), 25)
+    assert told(played) == {"RUN404": VICTIM}
+    finding = played.one("RUN404")
+    assert finding.confidence == 1.0
+    words = evidence(finding, "launched fewer collectives, by NCCL RAS").value
+    assert words == "rank 3: 1010, the most is 1011 (communicator 0xabc of 8)"
+
+
+def test_equal_counts_and_those_of_other_jobs_name_nobody() -> None:
+    assert told(play(counted(BACKWARD, communicator(*[1011] * GPUS)), 25)) == {"RUN405": None}
+    strange = CommunicatorReading(
+        monotonic_seconds=BEGAN,
+        id="0xdef",
+        ranks=(CommunicatorRankReading(rank=0, launched=7), CommunicatorRankReading(rank=1)),
+    )
+    assert told(play(counted(BACKWARD, strange), 25)) == {"RUN405": None}
+
+
+def test_a_rank_of_another_node_is_named_by_its_host() -> None:
+    reading = communicator(*[1011] * GPUS, remote=("10.0.0.7", 1009))
+    finding = play(counted(BACKWARD, reading), 25).one("RUN404")
+    assert finding.subject.kind == "job"
+    words = evidence(finding, "launched fewer collectives, by NCCL RAS").value
+    assert "rank 8 on 10.0.0.7: 1009" in str(words)
+
+
+def probed(launched: Sequence[int], own: Sequence[int | None]) -> Script:
+    """All wait, and the probes count: by hooks, and as the group itself does."""
+    waiting = mismatch(None)
+
+    def script(second: float) -> Changes:
+        probes = [
+            ProbeReading(
+                monotonic_seconds=BEGAN + second,
+                pid=rank_pid(rank),
+                start_time_seconds=5001.0,
+                rank=rank,
+                phase="comm",
+                phase_monotonic_seconds=BEGAN + min(second, FROM),
+                phase_seconds={"comm": second},
+                collectives=(
+                    CollectiveReading(
+                        group="default",
+                        sequence=launched[rank],
+                        group_sequence=own[rank],
+                        operation="all_reduce",
+                    ),
+                ),
+            )
+            for rank in ALL
+        ]
+        return replace(waiting(second), probes=probes)
+
+    return script
+
+
+def test_the_probes_counts_name_the_rank() -> None:
+    nothing = [None] * GPUS
+    finding = play(probed(LATE, nothing), 25).one("RUN404")
+    assert finding.subject.rank == VICTIM
+    words = evidence(finding, "launched fewer collectives, by the probe").value
+    assert words == "rank 3: 1010, the most is 1011 (group default, last all_reduce)"
+    # With what DDP launches by itself only the group's own numbers differ.
+    own = play(probed([7] * GPUS, LATE), 25).one("RUN404")
+    assert own.subject.rank == VICTIM
+    assert told(play(probed([7] * GPUS, [1011] * GPUS), 25)) == {"RUN405": None}
 
 
 def test_of_those_noticed_together_the_killed_one_came_first() -> None:
