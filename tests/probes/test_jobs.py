@@ -106,6 +106,27 @@ def test_ranks_that_are_on_no_gpu_yet() -> None:
     assert "no GPU" in job.ranks[0].missing["gpu_index"]
 
 
+def test_ranks_whose_variables_are_not_shown_have_no_number() -> None:
+    why = "belongs to user ida: run gputop as that user or root"
+    hidden: dict[str, Any] = {"missing": {"environment": why}}
+    helper = ("python", "-c", "from multiprocessing.resource_tracker import main;main(3)")
+    processes = [
+        process(100, 1, "torchrun train.py", **hidden),
+        process(101, 100, **hidden),
+        process(102, 100, **hidden),
+        process(103, 100, helper, **hidden),
+        process(111, 101, **hidden),
+    ]
+    job = only(group_jobs(processes, []))
+    assert [(rank.rank, rank.pid, rank.workers) for rank in job.ranks] == [
+        (None, 101, (111,)),
+        (None, 102, ()),
+    ]
+    assert job.ranks[0].missing["rank"] == why
+    processes[0] = process(100, 1, "bash run.sh", **hidden)
+    assert group_jobs(processes, []).jobs == ()
+
+
 def test_a_worker_whose_environment_was_not_repeated() -> None:
     processes = torchrun(100)
     processes += [process(131, 111, environment_inherited=True), process(132, 1, "sleep 1")]

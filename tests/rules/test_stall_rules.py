@@ -175,6 +175,35 @@ def test_one_finding_with_the_right_rank(
     assert began <= FROM + 10
 
 
+def veiled(victim: Callable[[float], Mapping[str, Any]], since: float | None = FROM) -> Script:
+    """The kernel shows no wait channels, as of another user's processes; all but the victim sleep.
+
+    Args:
+        victim: what its thread does at a second.
+        since: when that begins; ``None``: it runs and waits by turns.
+    """
+
+    def script(second: float) -> Changes:
+        hidden = {"wait_channel": None}
+        others = [thread(rank, second, FROM, **hidden) for rank in ALL - {VICTIM}]
+        return Changes(threads=[*others, thread(VICTIM, second, since, **hidden | victim(second))])
+
+    return script
+
+
+def test_without_wait_channels_the_one_that_runs_is_waited_for() -> None:
+    loops = veiled(lambda second: {"state": "R", "cpu_seconds": 10.0 + second})
+    assert told(play(loops, 25)) == {"RUN406": VICTIM}
+    assert told(play(veiled(lambda _: {"state": "T"}), 25)) == {"RUN423": VICTIM}
+
+
+def test_without_wait_channels_ranks_that_all_sleep_are_seen_but_none_is_named() -> None:
+    finding = play(veiled(lambda _: {}), 80).one("RUN405")
+    assert (finding.subject.kind, finding.severity, finding.confidence) == ("job", "warning", 0.5)
+    # One goes on: the others may just be early.
+    assert not play(veiled(lambda _: {}, since=None), 40).ever() & RULES
+
+
 def test_a_healthy_job_has_none() -> None:
     def script(second: float) -> Changes:
         return Changes(threads=[thread(rank, second, None) for rank in ALL])
