@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from .proc_text import unescape
+
 UNIFIED = ""
 """Stands for version 2 where a controller of version 1 would be named."""
 
 _DELETED = " (deleted)"
 _SINGLE_PATH_ORDER = ("memory", "cpu", UNIFIED, "cpuacct", "name=systemd")
-_OCTAL = re.compile(r"\\([0-7]{3})")
 _CONTAINER = re.compile(
     r"(?:(?:docker|cri-containerd|crio|libpod|nerdctl|containerd|garden)-)?([0-9a-f]{64})(?:\.scope)?"
     r"|.*:(?:cri-containerd|crio|containerd|docker):([0-9a-f]{64})"
@@ -91,7 +92,7 @@ def parse_mounts(mountinfo: bytes) -> CgroupMounts:
         mount, system = before.split(" "), after.split(" ")
         if not dash or len(mount) < 6 or len(system) < 3:
             continue
-        place = CgroupMount(folder=_plain(mount[4]), root=_plain(mount[3]))
+        place = CgroupMount(folder=unescape(mount[4]), root=unescape(mount[3]))
         if system[0] == "cgroup2":
             found.setdefault(UNIFIED, place)
         elif system[0] == "cgroup":
@@ -110,8 +111,3 @@ def _below(root: str, path: str) -> str | None:
     if parts[1 : 1 + len(shown)] != shown:
         return None
     return "/".join(parts[1 + len(shown) :])
-
-
-def _plain(field_text: str) -> str:
-    """A path of mountinfo without its escapes."""
-    return _OCTAL.sub(lambda found: chr(int(found[1], 8)), field_text)

@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from .blocked_file import BlockedFile, blocked_file
 from .proc_facts import Facts, FactsReader
 from .proc_files import Descriptors, KeptFiles
 from .proc_text import (
@@ -19,6 +20,7 @@ from .proc_text import (
 )
 from .reading import Missing
 from .sample import ProcessReading
+from .wait_kinds import wait_kind
 
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -26,6 +28,7 @@ _STAT_BYTES = 1024
 _YOUNG_SECONDS = 3.0
 """A process of this age may still be about to run another program in the place of this one."""
 _RUNNING = "it does not sleep"
+_WAITS_FOR_FILES = ("pipe", "disk")
 _UNSEEN = "the kernel does not show it"
 
 
@@ -40,11 +43,16 @@ class Entry:
         self.pid = pid
         self.facts: Facts | None = None
         self.reading: ProcessReading | None = None
-        self._files = KeptFiles(f"{str(root).rstrip('/')}/proc/{pid}", descriptors)
+        self._folder = f"{str(root).rstrip('/')}/proc/{pid}"
+        self._files = KeptFiles(self._folder, descriptors)
         self._reader = reader
         self._missing: dict[tuple[str | None, ...], Missing] = {}
         self._denied: dict[str, str] = {}
         self._due = 0.0
+        self._wait: tuple[str, str | None, int | None] | None = None
+        """In which it was at the last look, if in one for a file."""
+        self._blocked: BlockedFile | None = None
+        self._blocked_known = False
         try:
             self.stat = self._read_stat()
         except Gone:
@@ -126,6 +134,7 @@ class Entry:
         channel = parse_wait_channel(self._try("wchan", facts) or b"") if asleep else None
         read_bytes, write_bytes = (None, None) if io is None else parse_io(io)
         voluntary, involuntary = (None, None) if status is None else parse_switches(status)
+        blocked = self._blocked_on(stat, channel, voluntary)
         inherited = self._inherits(facts, parent)
         return ProcessReading(
             monotonic_seconds=now,
@@ -160,9 +169,25 @@ class Entry:
             environment={} if inherited else facts.environment,
             working_directory=None if inherited else facts.working_directory,
             container_kind=facts.container.kind,
+            blocked_on=blocked,
             pod_uid=facts.container.pod,
             environment_inherited=inherited,
         )
+
+    def _blocked_on(
+        self, stat: Stat, channel: str | None, switches: int | None
+    ) -> BlockedFile | None:
+        """Looked up once, when it has stood in the same wait since the last look."""
+        if stat.state != "D" and wait_kind(channel) not in _WAITS_FOR_FILES:
+            self._wait = None
+            return None
+        wait = (stat.state, channel, switches)  # of the main thread; others may run meanwhile
+        if wait != self._wait:
+            self._wait, self._blocked, self._blocked_known = wait, None, False
+        elif not self._blocked_known:
+            self._blocked = blocked_file(self._folder, interruptible=stat.state != "D")
+            self._blocked_known = True
+        return self._blocked
 
     def _try(self, name: str, facts: Facts) -> bytes | None:
         """The text of a file; ``None`` where it is denied or absent, remembered while facts stand."""

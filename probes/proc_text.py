@@ -10,6 +10,7 @@ _MAX_NUMBER = 2**63 - 1
 _MOST_CPUS = 8192
 _KERNEL_THREAD_FLAG = 0x00200000
 _MIN_STAT_FIELDS = 22
+_OCTAL = re.compile(r"\\([0-7]{3})")
 _MASK = re.compile(rb"[0-9a-f]{1,32}")
 
 
@@ -38,6 +39,11 @@ class Status(NamedTuple):
 def text(data: bytes) -> str:
     """Kernel text, which may hold anything that a user named a file or a process."""
     return data.decode("utf-8", "replace")
+
+
+def unescape(field_text: str) -> str:
+    """A path of ``mountinfo`` without its escapes."""
+    return _OCTAL.sub(lambda found: chr(int(found[1], 8)), field_text)
 
 
 def number(data: bytes) -> int | None:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from .blocked_file import BlockedFile
 from .probe_reading import ProbeReading
 from .rank_reading import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 from .reading import Reading
@@ -244,6 +245,8 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """Its runtime, in the words of ``proc_container.Container``."""
     pod_uid: str | None = None
     """Of the Kubernetes pod."""
+    blocked_on: BlockedFile | None = None
+    """The file at which its main thread stands still, where it does so for longer than a moment."""
     gpu_minors: tuple[int, ...] | None = None
     """Of a rank that the driver lists nowhere: minor numbers of the GPUs it has open for computing."""
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar, Literal, NamedTuple
 
-from ..finding import Severity, Verdict
+from ..finding import Evidence, Severity, Verdict
 from ..rule import Rule, Scene
 from .standstill import (
     ERROR_SECONDS,
@@ -112,9 +112,9 @@ class BlameRule(Rule):
             holds=True,
             severity=self.severity_of(seconds, still),
             confidence=1.0 if look.rank.phase_source != "inferred" else 0.7,
-            evidence=evidence_of(look, still),
+            evidence=(*evidence_of(look, still), *self.more_evidence(look, scene)),
             since_monotonic_seconds=scene.frame.monotonic_seconds - seconds,
-            next_step=self.step_for(look),
+            next_step=self.step_for(look, scene),
         )
 
     def seconds(self, look: Look, still: Standstill) -> float:
@@ -126,6 +126,10 @@ class BlameRule(Rule):
         both = still.kept_waiting and seconds >= self.limit["error_seconds"]
         return "error" if both else "warning"
 
+    def more_evidence(self, look: Look, scene: Scene) -> Iterable[Evidence]:
+        """What proves this cause in particular."""
+        return ()
+
     @abstractmethod
-    def step_for(self, look: Look) -> str | None:
+    def step_for(self, look: Look, scene: Scene) -> str | None:
         """What to do now, where it can be more precise than the rule's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..finding import Severity
-from ..rule import Threshold
+from ..rule import Scene, Threshold
 from .blame import BlameRule
 from .standstill import Look, Standstill
 
@@ -21,5 +21,5 @@ class LongWork(BlameRule):
     def severity_of(self, seconds: float, still: Standstill) -> Severity:
         return "warning" if seconds >= self.limit["warning_seconds"] else "info"
 
-    def step_for(self, look: Look) -> str | None:
+    def step_for(self, look: Look, scene: Scene) -> str | None:
         return None

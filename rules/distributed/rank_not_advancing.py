@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from ..rule import Scene
 from .blame import BlameRule
 from .standstill import Look
 
@@ -27,7 +28,7 @@ class RankNotAdvancing(BlameRule):
     cause = "own"
     next_step = "Look at its stack beside those of the others: gputop stacks PID."
 
-    def step_for(self, look: Look) -> str | None:
+    def step_for(self, look: Look, scene: Scene) -> str | None:
         if look.rank.place is None:
             return None
         return f"Look at {look.rank.place}: that is where it is. gputop stacks {look.rank.pid} shows all of it."

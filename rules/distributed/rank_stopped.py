@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from ..rule import Scene
 from .blame import BlameRule
 from .standstill import Look, Standstill
 
@@ -27,7 +28,7 @@ class RankStopped(BlameRule):
     def seconds(self, look: Look, still: Standstill) -> float:
         return max(look.seconds, super().seconds(look, still))
 
-    def step_for(self, look: Look) -> str | None:
+    def step_for(self, look: Look, scene: Scene) -> str | None:
         if look.rank.activity is not None and look.rank.activity.state == "t":
             return f"End the debugger that holds it: grep TracerPid /proc/{look.rank.pid}/status."
         return f"Let it go on: kill -CONT {look.rank.pid}."

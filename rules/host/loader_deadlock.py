@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ..distributed.blame import ALONE_SECONDS, BlameRule
 from ..distributed.standstill import Look, Standstill
+from ..rule import Scene
 
 
 class LoaderDeadlock(BlameRule):
@@ -31,7 +32,7 @@ class LoaderDeadlock(BlameRule):
             return look.seconds
         return look.seconds if look.seconds >= ALONE_SECONDS else 0.0
 
-    def step_for(self, look: Look) -> str | None:
+    def step_for(self, look: Look, scene: Scene) -> str | None:
         if not look.rank.workers:
             return None
         return f"Look at the stack of one of its workers: gputop stacks {look.rank.workers[0]}."

@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.frame import ProcessFrame
 from ..finding import Evidence, Verdict
 from ..rule import ProcessRule, Scene, Threshold, process_subject
+from .blocked import file_evidence, mount_words
 from .wait_channels import Wait, wait_of
 
 _NEXT_STEPS: dict[Wait, str] = {
@@ -70,9 +71,15 @@ class ProcessInDState(ProcessRule):
                     unit="bytes_per_second",
                 ),
                 Evidence(signal="role", value=process.role),
+                *file_evidence(process),
             ),
-            next_step=_NEXT_STEPS.get(wait),
+            next_step=self._step(process, wait),
         )
+
+    def _step(self, process: ProcessFrame, wait: Wait) -> str | None:
+        mount = mount_words(process)
+        step = _NEXT_STEPS.get(wait)
+        return f"It waits for {mount}. {step or self.next_step}" if mount else step
 
     def _stuck(self, process: ProcessFrame, scene: Scene) -> bool:
         """Two witnesses: D at every look for so long, and no switch of context now."""

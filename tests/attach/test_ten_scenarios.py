@@ -61,7 +61,13 @@ def folder() -> Iterator[Path]:
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_as_the_one_who_started_it(name: str, folder: Path) -> None:
-    check(name, play(name, folder))
+    outcome = play(name, folder)
+    check(name, outcome)
+    if name == "blocked read":
+        (finding,) = [each for each in outcome.report["findings"] if each["id"] == "HST125"]
+        told = {each["signal"]: each["value"] for each in finding["evidence"]}
+        assert told["file"] == f"opens {folder}/fifo"
+        assert "mount" in told
 
 
 @as_other_user

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gputop.probes.blocked_file import BlockedFile
 from gputop.rules.host.wait_channels import wait_of
 
 from rules_scenes import (
@@ -38,6 +39,20 @@ def test_process_in_d_state() -> None:
     assert evidence(found, "wait_channel").value == "rpc_wait_bit_killable"
     assert evidence(found, "waits for").value == "network file system"
     assert "file server" in found.next_step
+
+
+def test_the_mount_on_which_it_waits_is_named() -> None:
+    file = BlockedFile(
+        call="reads",
+        path="/data/shard-7.tar",
+        mount_point="/data",
+        file_system="nfs4",
+        device="filer:/export",
+    )
+    found = play(in_d(blocked_on=file), 31).one("HST107")
+    assert evidence(found, "file").value == "reads /data/shard-7.tar"
+    assert evidence(found, "mount").value == "/data (nfs4, filer:/export)"
+    assert found.next_step.startswith("It waits for /data (nfs4, filer:/export). Check the file")
 
 
 def test_stuck_in_one_wait_for_minutes_is_an_error() -> None:

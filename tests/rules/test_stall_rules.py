@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gputop.probes.blocked_file import BlockedFile
 from gputop.probes.probe_reading import CollectiveReading, ProbeReading
 from gputop.probes.rank_reading import (
     CommunicatorRankReading,
@@ -186,7 +187,9 @@ def veiled(victim: Callable[[float], Mapping[str, Any]], since: float | None = F
     def script(second: float) -> Changes:
         hidden = {"wait_channel": None}
         others = [thread(rank, second, FROM, **hidden) for rank in ALL - {VICTIM}]
-        return Changes(threads=[*others, thread(VICTIM, second, since, **hidden | victim(second))])
+        return Changes(
+            threads=[*others, thread(VICTIM, second, since, **{**hidden, **victim(second)})]
+        )
 
     return script
 
@@ -228,6 +231,17 @@ def test_an_error_after_a_minute_with_both_witnesses() -> None:
     assert evidence(finding, "place").value == "load_batch (data.py:88)"
     assert evidence(finding, "kept waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
     assert "data.py:88" in finding.next_step
+
+
+def test_the_file_that_a_rank_waits_for_is_named() -> None:
+    def script(second: float) -> Changes:
+        file = BlockedFile(call="opens", path="/run/fifo", mount_point="/run", file_system="tmpfs")
+        changes = stall({"wait_channel": "wait_for_partner"}, LOADING)(second)
+        return replace(changes, processes={rank_pid(VICTIM): {"blocked_on": file}})
+
+    finding = play(script, 25).one("HST125")
+    assert evidence(finding, "file").value == "opens /run/fifo"
+    assert "it opens /run/fifo on /run (tmpfs" in finding.next_step
 
 
 def test_a_checkpoint_is_no_stall_until_the_time_limit_is_near() -> None:
