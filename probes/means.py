@@ -9,6 +9,10 @@ from pathlib import Path
 import msgspec
 
 from .access import capability_words, ptrace_scope, refusal_of_access
+from .exact_stack import NATIVE_SECONDS, expected_pause
+from .page_places import Owner, PageRefused, open_page
+from .proc_files import read_file
+from .proc_text import parse_stat, parse_status
 from .ras import PORT, ask, of_pids
 from .source import SourceError
 from .stack_dump import find_py_spy
@@ -32,8 +36,11 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
 
 def means_of(pid: int) -> Iterator[Means]:
     """For one process, the strongest first."""
+    yield _probe(pid)
     yield _ras(frozenset({pid}))
-    yield _stacks(pid)
+    stacks = _stacks(pid)
+    yield stacks
+    yield _exact_stacks(pid, stacks)
     yield _readable(pid, "wchan", "wait channels", "what a sleeping thread waits for")
     yield _readable(pid, "environ", "environment", "rank, world size, Slurm job")
     yield _readable(pid, "io", "IO counters", "bytes read and written")
@@ -46,6 +53,51 @@ def means_here() -> Iterator[Means]:
     yield _ras(frozenset())
     yield _stacks_here()
     yield _kernel_log()
+
+
+def _probe(pid: int) -> Means:
+    reason = ""
+    try:
+        stat = parse_stat(read_file(f"/proc/{pid}/stat"))
+        status = parse_status(read_file(f"/proc/{pid}/status"))
+        if stat is None or status.user_id is None:
+            raise FileNotFoundError
+        inner = status.namespace_pids[-1] if status.namespace_pids else pid
+        owner = Owner(pid, inner, stat.start_ticks, status.user_id)
+        page = open_page("", owner, asleep=stat.state == "D")
+        if page is None:
+            reason = (
+                f"no probe in it: start the job under gputop run, or gputop attach {pid} --inject"
+            )
+        else:
+            os.close(page)
+    except PageRefused as refusal:
+        reason = str(refusal)
+    except OSError:
+        reason = f"there is no process {pid}"
+    return Means(
+        name="probe",
+        open=not reason,
+        gives="phases, steps, collectives in flight, also while it is frozen",
+        cost="a read of its page",
+        reason=reason,
+    )
+
+
+def _exact_stacks(pid: int, stacks: Means) -> Means:
+    try:
+        stat = parse_stat(read_file(f"/proc/{pid}/stat"))
+    except OSError:
+        stat = None
+    pause = expected_pause(stat.threads if stat else None, native=False)
+    return Means(
+        name="exact stacks",
+        open=stacks.open,
+        gives="whole stacks, with C functions too",
+        cost=f"stops it for about {pause * 1e3:.0f} ms, with C functions up to "
+        f"{NATIVE_SECONDS * 1e3:.0f} ms: only by key b on the stacks screen",
+        reason=stacks.reason,
+    )
 
 
 def _ras(pids: frozenset[int]) -> Means:

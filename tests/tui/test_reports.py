@@ -45,7 +45,7 @@ def test_a_process_that_is_not_there() -> None:
 
 
 def test_wrong_usage() -> None:
-    assert gputop("stacks").returncode == 64
+    assert gputop("stacks", "1", "--name", "train").returncode == 64
     assert gputop("diagnose", "1", "--for", "soon").returncode == 64
 
 
@@ -72,6 +72,8 @@ def test_no_python_says_so() -> None:
     means = {each["name"]: each for each in json.loads(ended.stdout)["means"]}
     assert means["stacks"]["reason"] == f"process {other.pid} (sleep) does not run Python"
     assert means["threads and counters"]["open"]
+    assert means["probe"]["reason"].startswith("no probe in it")
+    assert "stops it for about" in means["exact stacks"]["cost"]
 
 
 def test_a_job_by_its_name(sleeper: int) -> None:
