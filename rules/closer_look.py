@@ -6,7 +6,9 @@ from ..probes.frame import RankFrame
 from ..probes.stack_reader import VOTES
 from .finding import Judgement
 
-ASKING = frozenset({"HST107", "HST115", "HST125", "RUN404", "RUN405", "RUN406", "RUN419", "RUN423"})
+ASKING = frozenset(
+    {"HST107", "HST115", "HST125", "HW211", "RUN404", "RUN405", "RUN406", "RUN419", "RUN423"}
+)
 """Findings, pending ones too, that stacks would make surer or more precise."""
 LOOK_SECONDS = 3.0
 """For how long a wish lasts; it is renewed while there is a reason."""

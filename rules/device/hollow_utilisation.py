@@ -2,15 +2,9 @@ from __future__ import annotations
 
 from ...probes.frame import GpuFrame
 from ..finding import Evidence, Verdict, compared
-from ..rule import GpuRule, Scene, Threshold, gpu_subject, job_of, rank_on
-from ..series import Series
-from .activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
-
-_BUSY_POWER_RATIO = 0.6
-_LEAST_COVERED_RATIO = 0.5
-_LINKS = tuple(
-    f"{kind}_{way}_bytes_per_second" for kind in ("pcie", "nvlink") for way in ("rx", "tx")
-)
+from ..rule import GpuRule, Scene, gpu_subject, job_of, rank_on
+from .activity import Activity, activity
+from .spinning import SPINNING, idle_inside, links_silent, power_flat
 
 
 class HollowUtilisation(GpuRule):
@@ -37,16 +31,7 @@ class HollowUtilisation(GpuRule):
     severity = "warning"
     needs = ("utilization_ratio",)
     needs_any = ("sm_active_ratio", "power_watts")
-    thresholds = {
-        "utilization_ratio": Threshold(BUSY_RATIO, "ratio", "rules 25; nvsonar says 0.8"),
-        "sm_active_ratio": Threshold(LOW_SM_RATIO, "ratio", "founding documents: root-cause it"),
-        "power_ratio": Threshold(0.40, "ratio", "nvsonar; nccl#968 saw 70 W on a spinning GPU"),
-        "power_spread_ratio": Threshold(0.05, "ratio", "ours"),
-        "link_bytes_per_second": Threshold(
-            100e6, "bytes_per_second", "ours; a rank that trains moves gigabytes"
-        ),
-        "window_seconds": Threshold(10.0, "seconds", "ours"),
-    }
+    thresholds = SPINNING
     settled_only = True
     hold_seconds = 20.0
     job_wide = True
@@ -63,9 +48,11 @@ class HollowUtilisation(GpuRule):
             return Verdict(
                 subject=subject, holds=None, unread="the power limit or its history is not known"
             )
-        if not self._idle_inside(seen):
+        if not idle_inside(seen, self.limit):
             return Verdict(subject=subject, holds=False)
-        flat, silent = self._power_flat(gpu, scene), self._links_silent(gpu, scene)
+        window = self.limit["window_seconds"]
+        flat = power_flat(gpu, scene.history, self.limit, window)
+        silent = links_silent(gpu, scene.history, self.limit, window)
         spins = flat and silent and self._may_wait(gpu, scene)
         return Verdict(
             subject=subject,
@@ -76,32 +63,6 @@ class HollowUtilisation(GpuRule):
             next_step="Take the stacks of all ranks and find the one that is not in the collective."
             if spins
             else None,
-        )
-
-    def _idle_inside(self, seen: Activity) -> bool:
-        if seen.sm is None:
-            return seen.power is not None and seen.power < self.limit["power_ratio"]
-        warm = seen.power is not None and seen.power >= _BUSY_POWER_RATIO
-        return seen.sm < self.limit["sm_active_ratio"] and not warm
-
-    def _power_flat(self, gpu: GpuFrame, scene: Scene) -> bool:
-        watts = self._whole(scene.history.gpu(gpu.index, "power_watts"))
-        if not watts:
-            return False
-        return max(watts) - min(watts) <= self.limit["power_spread_ratio"] * max(watts)
-
-    def _links_silent(self, gpu: GpuFrame, scene: Scene) -> bool:
-        """All that can be read carry nothing; unknown where none can be read."""
-        known = [link for link in _LINKS if getattr(gpu, link) is not None]
-        series = [self._whole(scene.history.gpu(gpu.index, link)) for link in known]
-        limit = self.limit["link_bytes_per_second"]
-        return bool(known) and all(rates and max(rates) < limit for rates in series)
-
-    def _whole(self, series: Series) -> list[float]:
-        """Its values, where they cover most of the window: few are no witness."""
-        window = self.limit["window_seconds"]
-        return (
-            series.window(window) if series.covered(window) >= _LEAST_COVERED_RATIO * window else []
         )
 
     def _may_wait(self, gpu: GpuFrame, scene: Scene) -> bool:

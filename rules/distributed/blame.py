@@ -82,7 +82,7 @@ def _charges(scene: Scene) -> list[_Charge]:
             dropped=Verdict(subject=rank_subject(job, look.rank), holds=False),
         )
         for job in scene.frame.running
-        for still in (standstill(job, scene.frame),)
+        for still in (standstill(job, scene),)
         for look in still.others
     ]
 

@@ -2,7 +2,8 @@
 
 Two witnesses speak here. One is progress: threads that neither run nor wake up. The other is place:
 what the stack, or failing that the kernel's wait channel, says a rank waits for. A rank that waits for
-the others and one that the others wait for look the same to the first, and not to the second.
+the others and one that the others wait for look the same to the first, and not to the second. On a GPU
+that only spins, the rank waits too, whatever its host thread is seen to do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from ...probes.frame import Frame, JobFrame, ProcessFrame, RankFrame
+from ...probes.frame import JobFrame, ProcessFrame, RankFrame
+from ..device.spinning import spin_seconds
 from ..finding import Evidence, Subject
 from ..history import History
 from ..rule import Scene, Threshold
@@ -56,9 +58,9 @@ class Standstill(msgspec.Struct, frozen=True):
         return bool(self.others) and self.seconds >= SHORTEST_SECONDS
 
 
-def standstill(job: JobFrame, frame: Frame) -> Standstill:
+def standstill(job: JobFrame, scene: Scene) -> Standstill:
     """How the ranks of a job stand to each other."""
-    looks = _unveiled([_look(rank, frame.monotonic_seconds) for rank in job.ranks])
+    looks = _unveiled([_look(rank, scene) for rank in job.ranks])
     return Standstill(
         waiting=tuple(look for look in looks if look.stance == "waits"),
         others=tuple(look for look in looks if look.stance not in ("waits", "unknown")),
@@ -125,7 +127,17 @@ def _idle(process: ProcessFrame, history: History, seconds: float) -> bool:
     return bool(cores) and max(cores) <= _IDLE_CORES and process.state != "R"
 
 
-def _look(rank: RankFrame, now: float) -> Look:
+def _look(rank: RankFrame, scene: Scene) -> Look:
+    look = _look_at_host(rank, scene.frame.monotonic_seconds)
+    gpu = scene.frame.gpu(rank.gpu_index) if rank.gpu_index is not None else None
+    if gpu is None or look.stance not in ("still", "busy", "moves"):
+        return look
+    # In NCCL its kernel spins, and the host spins with it or waits for the backward's thread.
+    spun = spin_seconds(gpu, scene.history)
+    return Look(rank, "waits", spun) if spun else look
+
+
+def _look_at_host(rank: RankFrame, now: float) -> Look:
     activity = rank.activity
     if activity is None:
         return Look(rank, "unknown")

@@ -207,6 +207,59 @@ def test_without_wait_channels_ranks_that_all_sleep_are_seen_but_none_is_named()
     assert not play(veiled(lambda _: {}, since=None), 40).ever() & RULES
 
 
+SPINS = {"utilization_ratio": 1.0, "sm_active_ratio": None, "power_watts": 180.0}
+IDLE = {"utilization_ratio": 0.0, "sm_active_ratio": None, "power_watts": 90.0}
+SILENT = {
+    f"{kind}_{way}_bytes": 10**12 if kind == "pcie" else None
+    for kind in ("pcie", "nvlink")
+    for way in ("rx", "tx")
+}
+
+
+def in_nccl(victim: Mapping[str, Any], gpu: Mapping[str, Any]) -> Script:
+    """Hosts spin while their GPUs spin in a collective, as NCCL's do; only the victim does not come."""
+
+    def script(second: float) -> Changes:
+        spinning = {"state": "R", "cpu_seconds": 10.0 + second, "voluntary_switches": 9}
+        threads = [
+            thread(rank, second, FROM, **(victim if rank == VICTIM else spinning)) for rank in ALL
+        ]
+        if second < FROM:
+            return Changes(threads=threads)
+        gpus = {rank: {**SILENT, **(gpu if rank == VICTIM else SPINS)} for rank in ALL}
+        return Changes(threads=threads, gpus=gpus)
+
+    return script
+
+
+def test_ranks_whose_gpus_spin_wait_though_their_hosts_run() -> None:
+    assert told(play(in_nccl(SLEEPING, IDLE), 40)) == {"RUN406": VICTIM}
+    stopped = play(in_nccl({"state": "T"}, SPINS), 40)
+    assert told(stopped) == {"RUN423": VICTIM}
+
+
+def test_where_all_gpus_spin_counts_tell_who_is_missing() -> None:
+    spins = {"state": "R", "voluntary_switches": 9, "cpu_seconds": 10.0}
+    everybody = in_nccl(spins, SPINS)
+    assert told(play(everybody, 40)) == {"RUN405": None}
+
+    def script(second: float) -> Changes:
+        counts = (communicator(*LATE),) if second >= FROM + 3 else ()
+        return replace(everybody(second), communicators=counts)
+
+    assert told(play(script, 40)) == {"RUN404": VICTIM}
+
+
+def test_gpus_that_work_hard_are_no_wait() -> None:
+    def script(second: float) -> Changes:
+        works = {"utilization_ratio": 1.0, "sm_active_ratio": None, "power_watts": 650.0}
+        spinning = {"state": "R", "cpu_seconds": 10.0 + second, "voluntary_switches": 9}
+        threads = [thread(rank, second, FROM, **spinning) for rank in ALL]
+        return Changes(threads=threads, every_gpu={**works, **SILENT})
+
+    assert not play(script, 60).ever() & RULES
+
+
 def test_a_healthy_job_has_none() -> None:
     def script(second: float) -> Changes:
         return Changes(threads=[thread(rank, second, None) for rank in ALL])
