@@ -65,12 +65,14 @@ def _probe(pid: int) -> Means:
         inner = status.namespace_pids[-1] if status.namespace_pids else pid
         owner = Owner(pid, inner, stat.start_ticks, status.user_id)
         page = open_page("", owner, asleep=stat.state == "D")
-        if page is None:
+        if page is not None:
+            os.close(page)
+        elif os.geteuid() not in (0, status.user_id):
+            reason = f"its page, if it has one, is not shown: {refusal_of_access(pid) or ''}"
+        else:
             reason = (
                 f"no probe in it: start the job under gputop run, or gputop attach {pid} --inject"
             )
-        else:
-            os.close(page)
     except PageRefused as refusal:
         reason = str(refusal)
     except OSError:

@@ -48,7 +48,8 @@ class PickScreen(PictureScreen):
             block = block + Block.of([said])
         targets = list(self._jobs)
         rows = max(1, (height - 2) // _LINES_EACH)
-        place = targets.index(view.selected) if view.selected in self._jobs else None
+        chosen = view.selected
+        place = targets.index(chosen) if chosen is not None and chosen in targets else None
         first = window(len(targets), rows, place)
         for target in targets[first : first + rows]:
             block = block + self._row(target, target == view.selected, width)
