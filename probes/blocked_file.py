@@ -7,15 +7,13 @@ text in the process's memory, that is read only while the process can be interru
 from __future__ import annotations
 
 import os
-import platform
 import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from .proc_files import read_file
 from .proc_text import unescape
+from .rank_reading import BlockedFile
 
 _MOUNTS_BYTES = 1 << 18
 _PATH_BYTES = 1024
@@ -50,23 +48,9 @@ _CALLS: dict[str, tuple[_Call, dict[str, int]]] = {
 _BY_NUMBER = {
     numbers[machine]: call
     for call, numbers in _CALLS.values()
-    for machine in [platform.machine()]
+    for machine in [os.uname().machine]
     if machine in numbers
 }
-
-
-class BlockedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a process does to which file, and where that lies."""
-
-    call: str
-    """In words: ``reads``, ``opens``, ``syncs``…"""
-    path: str
-    """As the process sees it; ``pipe:[77]`` and the like where it has no name."""
-    mount_point: str | None = None
-    file_system: str | None = None
-    """Its type: ``nfs4``, ``ext4``, ``fuse.sshfs``…"""
-    device: str | None = None
-    """What is mounted there: a disk, or ``server:/export``."""
 
 
 def blocked_file(folder: str, *, interruptible: bool) -> BlockedFile | None:

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from .blocked_file import BlockedFile, blocked_file
+from .blocked_file import blocked_file
 from .proc_facts import Facts, FactsReader
 from .proc_files import Descriptors, KeptFiles
 from .proc_text import (
@@ -18,6 +18,7 @@ from .proc_text import (
     parse_switches,
     parse_wait_channel,
 )
+from .rank_reading import BlockedFile
 from .reading import Missing
 from .sample import ProcessReading
 from .wait_kinds import wait_kind

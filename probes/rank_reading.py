@@ -47,6 +47,20 @@ class ExitReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     missing: Missing = {}
 
 
+class BlockedFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a process does to which file, and where that lies."""
+
+    call: str
+    """In words: ``reads``, ``opens``, ``syncs``…"""
+    path: str
+    """As the process sees it; ``pipe:[77]`` and the like where it has no name."""
+    mount_point: str | None = None
+    file_system: str | None = None
+    """Its type: ``nfs4``, ``ext4``, ``fuse.sshfs``…"""
+    device: str | None = None
+    """What is mounted there: a disk, or ``server:/export``."""
+
+
 class CommunicatorRankReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One rank of an NCCL communicator, on this node or another."""
 

@@ -15,9 +15,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from .blocked_file import BlockedFile
 from .probe_reading import ProbeReading
-from .rank_reading import CommunicatorReading, ExitReading, StackReading, ThreadsReading
+from .rank_reading import (
+    BlockedFile,
+    CommunicatorReading,
+    ExitReading,
+    StackReading,
+    ThreadsReading,
+)
 from .reading import Reading
 from .sample_links import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 

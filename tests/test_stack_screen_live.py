@@ -88,6 +88,12 @@ def test_the_odd_rank_is_found_with_its_stack_and_saved(tmp_path: Path) -> None:
             terminal.type("w")
             wait_until(lambda: _saved(tmp_path) != "", PATIENCE_SECONDS, "a file")
             assert "rank 2: " in _saved(tmp_path)
+            terminal.wait_for("host phases: ", PATIENCE_SECONDS)
+            terminal.type("b")
+            terminal.wait_for("to read its stack whole?", PATIENCE_SECONDS)
+            terminal.type("y")
+            exact = terminal.wait_for("Exact stack of pid", PATIENCE_SECONDS)
+            assert "fetch_batch (train.py:6)" in exact and "is stopped" not in exact
             terminal.type("1")
             wait_until(lambda: "Stacks" not in terminal.screen(), PATIENCE_SECONDS, "the main one")
             terminal.type("q")

@@ -85,7 +85,7 @@ def as_text(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -
     lines: list[str] = []
     if job is not None:
         size = "" if job.world_size is None else f" of {job.world_size}"
-        lines.append(f"{job.name}: {len(job.ranks)} ranks here{size}; {means_line(job)}")
+        lines.append(f"{job.name}: {len(job.ranks)} ranks here{size}; {means_line(job, frame)}")
     for finding in findings:
         lines += _finding_lines(finding)
     if not any(each.severity != "info" for each in findings):

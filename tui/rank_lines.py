@@ -25,10 +25,13 @@ def rank_lines(job: JobFrame) -> Iterator[str]:
         yield f"rank {_name(rank)}  pid {rank.pid}  {_state(rank)}{_why_no_stack(rank)}"
 
 
-def means_line(job: JobFrame) -> str:
+def means_line(job: JobFrame, frame: Frame) -> str:
     """By which means the ranks were looked at."""
     origins = {rank.phase_source for rank in job.ranks}
     used = [words for origin, words in ORIGINS.items() if origin in origins]
+    pids = {rank.pid for rank in job.ranks}
+    if any(rank.pid in pids for each in frame.communicators for rank in each.ranks):
+        used.append("NCCL RAS")
     return f"seen through: {', '.join(used) or 'counters alone'}"
 
 

@@ -39,7 +39,7 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
     if options.format == "json":
         say_json(as_json(last.frame, job, ()))
     else:
-        lines = [means_line(job), "", *group_lines(job, last.frame, stacks=True), ""]
+        lines = [means_line(job, last.frame), "", *group_lines(job, last.frame, stacks=True), ""]
         say("\n".join([*lines, *rank_lines(job)]))
     return OK if any(each.main_stacks for each in last.frame.stacks) else COULD_NOT_LOOK
 

@@ -22,7 +22,7 @@ def stacks_text(frame: Frame, job: JobFrame, rank: RankFrame | None) -> str:
         rank: of whom to tell all threads.
     """
     moment = format.clock(frame.time_seconds)
-    lines = [f"{job.name} on {frame.node} at {moment}; {means_line(job)}", ""]
+    lines = [f"{job.name} on {frame.node} at {moment}; {means_line(job, frame)}", ""]
     lines += [*group_lines(job, frame, stacks=True), "", *rank_lines(job)]
     if rank is not None:
         lines += _threads(frame, rank)

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.blocked_file import BlockedFile, blocked_file
+from gputop.probes.blocked_file import blocked_file
 from gputop.probes.interest import Interest
 from gputop.probes.proc import ProcessSource
+from gputop.probes.rank_reading import BlockedFile
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64"), reason="system calls have other numbers"

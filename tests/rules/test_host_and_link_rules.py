@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.blocked_file import BlockedFile
+from gputop.probes.rank_reading import BlockedFile
 from gputop.rules.host.wait_channels import wait_of
 
 from rules_scenes import (

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.blocked_file import BlockedFile
 from gputop.probes.probe_reading import CollectiveReading, ProbeReading
 from gputop.probes.rank_reading import (
+    BlockedFile,
     CommunicatorRankReading,
     CommunicatorReading,
     ExitReading,
