@@ -18,6 +18,8 @@ _BINARY = ((1024.0**4, "TiB"), (GIB, "GiB"), (1024.0**2, "MiB"), (1024.0, "KiB")
 _DECIMAL = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+_MOST_SECONDS = 99.5
+"""From here on they would round to three digits."""
 
 
 def number(value: float | None, width: int, decimals: int = 0) -> str:
@@ -104,9 +106,9 @@ def short_duration(seconds: float | None) -> str:
     if seconds is None or not math.isfinite(seconds):
         return DASH
     for size, letter in ((DAY * 365, "y"), (DAY, "d"), (HOUR, "h"), (MINUTE, "m")):
-        if seconds >= (2 * size if letter == "m" else size):
+        if seconds >= (_MOST_SECONDS if letter == "m" else size):
             return f"{min(99.0, seconds // size):.0f}{letter}"
-    return f"{max(0.0, seconds):.0f}s"[-4:]
+    return f"{max(0.0, seconds):.0f}s"
 
 
 def grouped(count: int | None) -> str:

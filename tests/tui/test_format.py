@@ -101,6 +101,11 @@ def test_a_pair_has_exactly_its_width(
     assert len(format.used_of(used, total, 2.0**30, each, decimals)) == 2 * each + 1
 
 
+def test_no_duration_has_more_than_three_characters() -> None:
+    shown = [format.short_duration(seconds) for seconds in (99.4, 99.6, 119.0, 3599.0, 9e9)]
+    assert shown == ["99s", "1m", "1m", "59m", "99y"]
+
+
 @given(ANY)
 def test_nothing_raises(value: float | None) -> None:
     assert len(format.short_duration(value)) <= 3
