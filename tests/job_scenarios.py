@@ -38,6 +38,7 @@ class Scenario:
     found: Found = field(default_factory=dict[str, "int | None"])
     act: Callable[[RealJob], None] = nothing
     seconds: float = 10.0
+    faulty_rank: int = 1
 
 
 SCENARIOS = {
@@ -49,7 +50,7 @@ SCENARIOS = {
     "stopped": Scenario("none", {"RUN423": 1}, stop),
     "killed": Scenario("none", {"RUN424": 1}, kill_later, seconds=15.0),
     "dead loader": Scenario("dead_loader", {"HST115": 1}),
-    "checkpoint": Scenario("checkpoint", {"RUN419": 1}),
+    "checkpoint": Scenario("checkpoint", {"RUN419": 0}, faulty_rank=0),
     "compiling": Scenario("compile"),
 }
 
@@ -89,6 +90,7 @@ def play(
         environment: more variables of the job.
     """
     scenario = SCENARIOS[name]
+    environment["FAULTY_RANK"] = str(scenario.faulty_rank)
     with job(scenario.fault, folder, ranks=2, before=job_before, **environment) as running:
         scenario.act(running)
         code, report = diagnose(running.launcher, *gputop_before, seconds=scenario.seconds)

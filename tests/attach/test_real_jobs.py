@@ -41,6 +41,22 @@ def test_the_odd_one_of_four(fault: str, rule: str, tmp_path: Path) -> None:
     assert report["groups"][-1]["ranks"] == [0, 1, 3]
 
 
+def test_an_error_once_the_others_have_waited_for_a_minute(tmp_path: Path) -> None:
+    with job("sleeping_data_set", tmp_path) as running:
+        _, report = diagnose(running.launcher, seconds=72.0)
+    (finding,) = [each for each in report["findings"] if each["id"] == "RUN406"]
+    assert (finding["severity"], finding["subject"]["rank"]) == ("error", 1)
+
+
+def test_the_whole_job_from_a_worker_of_a_loader(tmp_path: Path) -> None:
+    with job("dead_loader", tmp_path) as running:
+        rank = running.ranks[0]
+        worker = Path(f"/proc/{rank}/task/{rank}/children").read_text().split()[0]
+        _, report = diagnose(int(worker))
+    assert found(report) == {"HST115": 1}
+    assert [each["pid"] for each in report["job"]["ranks"]] == running.ranks
+
+
 def test_stacks_as_text(tmp_path: Path) -> None:
     with job("sleeping_data_set", tmp_path) as running:
         command = [sys.executable, "-m", "gputop", "stacks", str(running.ranks[0])]
