@@ -31,6 +31,9 @@ _WRAPPERS = frozenset(
     }
     | {"strace", "perf", "nsys", "ncu", "gputop", "sudo", "su", "tini", "dumb-init", "tee"}
     | {"singularity", "apptainer", "starter", "starter-suid", "enroot", "pyxis"}
+    | {"docker", "podman", "nerdctl", "unshare", "nsenter", "chroot", "bwrap", "setpriv", "runuser"}
+    | {"uv", "conda", "mamba", "micromamba", "poetry", "pdm", "pixi", "hatch", "pipenv"}
+    | {"ionice", "chrt", "hwloc-bind", "valgrind", "catchsegv"}
 )
 _LAUNCHERS = frozenset(
     {"torchrun", "accelerate-launch", "deepspeed", "ds", "composer", "horovodrun", "torchx"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from gputop.probes.proc import ProcessSource
 from gputop.probes.proc_gpu_files import open_gpus
 from gputop.probes.sample import GpuProcessReading, GpuReading
 
+ELSEWHERE = 4_194_303
+"""A pid that the driver gives, and that nobody has here."""
 COMPUTES = ("/dev/nvidiactl", "/dev/nvidia-uvm", "socket:[77]")
 
 
@@ -72,6 +75,41 @@ def test_ranks_of_a_container_whose_pids_the_driver_gives_otherwise(tree: ProcTr
     assert [rank.gpu_index for rank in job.ranks] == [1, 0, None]
     assert [rank.gpu_told_by for rank in job.ranks] == ["open files", "open files", None]
     assert job.ranks[2].missing["gpu_index"].endswith("none open")
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare"
+)
+def test_a_real_rank_with_devices_of_its_own() -> None:
+    """As in a container: its /dev is another one, and its pid too."""
+    devices = "/dev/nvidiactl /dev/nvidia-uvm /dev/nvidia0 /dev/nvidia1"
+    code = (
+        "import os, time; files = [os.open(path, os.O_RDONLY) for path in "
+        "('/dev/nvidiactl', '/dev/nvidia-uvm', '/dev/nvidia0', '/dev/nvidia1')]; "
+        "os.write(1, b'ready\\n'); time.sleep(60)"
+    )
+    script = f'mount -t tmpfs none /dev && touch {devices} && exec "{sys.executable}" -c "{code}"'
+    names = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "1,0"}
+    process = subprocess.Popen(
+        ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script],
+        env={**os.environ, **names},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    interest = Interest()
+    interest.set_gpu(0, [ELSEWHERE])
+    interest.attach(process.pid)
+    source = ProcessSource(interest)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        (job,) = group_jobs(source.read(), [gpu(0, 0, ELSEWHERE), gpu(1, 1)]).jobs
+    finally:
+        source.close()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    (rank,) = job.ranks
+    assert (rank.rank, rank.gpu_index, rank.gpu_told_by) == (1, 0, "environment")
 
 
 def test_files_of_listed_ranks_are_not_looked_at(tree: ProcTree) -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from gputop.probes.frame import JobFrame
 from gputop.tui.app import GputopApp
 from gputop.tui.job_choice import job_lines
+from gputop.tui.lines import width_of
 from gputop.tui.screens.pick_screen import PickScreen
 
 from tui_watch import app_of, judgement, running
@@ -57,7 +58,8 @@ async def test_whose_it_is_and_where_it_runs(size: tuple[int, int]) -> None:
         block = app.screen.draw(view, size[0], size[1] - 1)
     text = "\n".join("".join(span for span, _ in line) for line in block.lines)
     assert "finetune.py · 1 rank of 16 · mara" in text
-    assert len(block.lines) == size[1] - 1
+    assert len(block.lines) == len(block.targets) == size[1] - 1
+    assert {sum(map(width_of, (span for span, _ in line))) for line in block.lines} == {size[0]}
     if size[0] == 200:
         assert "Slurm 731.0 · docker 8f3c1d9a5be2 · pod llm-0" in text
         assert "/home/mara/run" in text
