@@ -35,7 +35,6 @@ from .interest import Interest
 from .limits import COLLECTOR_NAME
 from .nvml import NvmlDriver
 from .proc import ProcessSource
-from .ras_source import RasSource
 from .sample import SCHEMA_VERSION, Hello, Reply, Sample
 from .stack_wishes import StackWishes
 from .target import TargetError, environment_of, send_signal
@@ -139,6 +138,7 @@ def _add_rest(
     from .infiniband import InfinibandSource
     from .numa import NumaSource
     from .probe_source import ProbeSource
+    from .ras_source import RasSource
     from .stack_source import StackSource
     from .threads import ThreadSource
     from .topology import TopologySource

@@ -16,7 +16,7 @@ from .proc_text import parse_status
 from .rank_reading import CommunicatorRankReading, CommunicatorReading
 from .ras import PORT, RasCommunicator, RasRank, ask, of_pids
 from .source import SourceError
-from .stack_source import StackWishes
+from .stack_wishes import StackWishes
 
 AGAIN_SECONDS = 10.0
 _MOST_ADDRESSES = 4

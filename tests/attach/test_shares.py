@@ -21,7 +21,7 @@ from gputop.probes.sample import Sample
 from gputop.probes.stack_phase import margin
 from gputop.probes.wire import Splitter, decode, encode
 
-from real_jobs import TORCH, needs_torch
+from torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
@@ -64,7 +64,7 @@ def test_both_tell_the_same() -> None:
     sampled: dict[str, float] = {}
     measured: dict[str, float] = {}
     with (
-        ended(*GPUTOP, "run", "--", TORCH, str(MIXED)) as job,
+        ended(*GPUTOP, "run", "--", TORCH_PYTHON, str(MIXED)) as job,
         ended(*GPUTOP, "collect", "--pid", str(job.pid)) as collector,
     ):
         assert collector.stdin is not None

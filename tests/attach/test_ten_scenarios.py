@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from job_scenarios import SCENARIOS, Outcome, play
-from real_jobs import TORCH, needs_torch
+from torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
@@ -43,9 +43,9 @@ def why_not() -> str:
         return "only root can become an ordinary user"
     # One program more: setpriv still has root's rights when it starts the first.
     reached = subprocess.run(
-        [*USER, "env", TORCH or "true", "--version"], capture_output=True, check=False
+        [*USER, "env", TORCH_PYTHON or "true", "--version"], capture_output=True, check=False
     )
-    return "" if reached.returncode == 0 else f"an ordinary user cannot run {TORCH}"
+    return "" if reached.returncode == 0 else f"an ordinary user cannot run {TORCH_PYTHON}"
 
 
 as_other_user = pytest.mark.skipif(bool(why_not()), reason=why_not())

@@ -16,7 +16,7 @@ import pytest
 from gputop.probes.interest import Interest
 from gputop.probes.ras_source import RasSource
 from gputop.probes.source import SourceAbsent
-from gputop.probes.stack_source import StackWishes
+from gputop.probes.stack_wishes import StackWishes
 from gputop.probes.target import start_time_of
 
 from ras_server import rank, serving
