@@ -42,8 +42,6 @@ class Probe:
         track: of the calling thread, made at its first phase; see `Track`.
         steps: of the main loop.
         at_step_end: functions called in the loop's thread after each step.
-        mark: called in the loop's thread with the phase that it is in from now on, and that moment,
-            after each change that the GPU's clock is to know of; ``None`` where there is none.
         gauges: functions asked once a second, in the probe's own thread, for what they know.
         instruments: all that were tried, by name.
     """
@@ -51,7 +49,7 @@ class Probe:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.at_step_end: list[Callable[[layout.Step], None]] = []
-        self.mark: Callable[[int, int], None] | None = None
+        self._mark: Callable[[int, int], None] | None = None
         self.gauges: list[Callable[[], dict[str, object]]] = []
         self.instruments: dict[str, Instrument] = {}
         self._facts: dict[str, object] = {}
@@ -112,24 +110,18 @@ class Probe:
             self._loop_known = True
             if track is not self._loop:
                 self._loop = track
+                self.tell_phases(self._mark)
                 self.page.forget_steps()
                 self.steps = self._new_steps()
                 self.tell(main_slot=self._slots.slot(track))
         return track if track is self._loop else None
 
-    def enter(self, track: Track, code: int) -> int:
-        """Open a phase of a thread that the GPU's clock is to know of. Returns its depth."""
-        depth = track.enter(code)
-        if self.mark is not None and track is self._loop:
-            self.mark(code, time.perf_counter_ns())
-        return depth
-
-    def close(self, track: Track, depth: int) -> int:
-        """Close it. Returns the moment."""
-        moment = track.leave(depth)
-        if self.mark is not None and track is self._loop:
-            self.mark(track.top(), moment)
-        return moment
+    def tell_phases(self, mark: Callable[[int, int], None] | None) -> None:
+        """Have that function called in the loop's thread with each phase, and when it has begun."""
+        for track in self._slots.all():
+            track.tell(None)
+        self._mark = mark
+        self._loop.tell(mark)
 
     def use(self, instrument: Instrument) -> None:
         """Put an instrument in, unless the user has named it in ``GPUTOP_PROBE_OFF``."""

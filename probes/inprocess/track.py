@@ -35,6 +35,7 @@ class Track:
         resume: it is done. Its time is taken off the phase that it interrupted.
         edges: how many changes there have been.
         end: the thread is over.
+        tell: call that function, in this thread, with each phase from that moment on; ``None``: no more.
         rebind: store there from now on. In a forked child the page is the parent's.
     """
 
@@ -49,6 +50,7 @@ class Track:
         "pause",
         "rebind",
         "resume",
+        "tell",
         "top",
         "totals",
     )
@@ -67,6 +69,7 @@ class Track:
         edges: Callable[[], int],
         end: Callable[[], None],
         rebind: Callable[[memoryview], None],
+        tell: Callable[[Callable[[int, int], None] | None], None],
     ) -> None:
         self.enter = enter
         self.leave = leave
@@ -80,6 +83,7 @@ class Track:
         self.edges = edges
         self.end = end
         self.rebind = rebind
+        self.tell = tell
 
 
 def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track:
@@ -110,6 +114,7 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     word = layout.word(since, code)
     head = 1
     paused_at = 0
+    told: Callable[[int, int], None] | None = None
 
     def enter(code: int) -> int:
         nonlocal since, head, word, codes
@@ -125,6 +130,8 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         head += 1
         words[head_at] = head
         words[word_at] = word
+        if told is not None:
+            told(code, now)
         return depth
 
     def leave(depth: int) -> int:
@@ -139,6 +146,8 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         head += 1
         words[head_at] = head
         words[word_at] = word
+        if told is not None:
+            told(stack[-1], now)
         return now
 
     def close(depth: int) -> None:
@@ -191,6 +200,10 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         enter(layout.CODES["none"])
         words[at + layout.SLOT_ENDED // 8] = since
 
+    def tell(function: Callable[[int, int], None] | None) -> None:
+        nonlocal told
+        told = function
+
     def rebind(view: memoryview) -> None:
         nonlocal words
         words = view
@@ -203,4 +216,6 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     words[ring_at] = words[word_at] = word
     words[head_at] = head
     words[at + layout.SLOT_THREAD // 8] = thread_id
-    return Track(enter, leave, base, charge, totals, depth, top, pause, resume, edges, end, rebind)
+    return Track(
+        enter, leave, base, charge, totals, depth, top, pause, resume, edges, end, rebind, tell
+    )

@@ -24,19 +24,29 @@ def told():
     return [launched, returned, pending, layout.PHASES[probe.track().top()]]
 
 
+def in_comm():
+    track = sys.modules["inprocess.api"].active().track()
+    track.charge()
+    from inprocess import layout
+
+    return track.totals()[layout.CODES["comm"]] / 1e9
+
+
 dist.init_process_group("gloo")
 dist.barrier()
 found = {"before": told()}
 if dist.get_rank() == 1:
     time.sleep(LATE_SECONDS)
-began = time.perf_counter()
 work = dist.all_reduce(torch.ones(4), async_op=True)
 found["launched"] = told()
+before = in_comm()
 time.sleep(LATE_SECONDS / 6)  # what it is overlapped with
-found["overlapped_seconds"] = time.perf_counter() - began
+found["in_comm_overlapped"] = in_comm() - before
+before = in_comm()
 began = time.perf_counter()
 work.wait()
 found["waited_seconds"] = time.perf_counter() - began
+found["in_comm_waiting"] = in_comm() - before
 found["waited"] = told()
 dist.all_reduce(torch.ones(4), async_op=True)
 found["let go of"] = told()

@@ -47,10 +47,10 @@ class Backward(Patching):
         self.calls += 1
         self._begins()
         probe.steps.backward()
-        return track, probe.enter(track, _BACKWARD)
+        return track, track.enter(_BACKWARD)
 
     def _end(self, opened: tuple[Track, int], _result: Any) -> None:
-        probe = self.probe
-        probe.close(*opened)
-        probe.steps.backward_done()
+        track, depth = opened
+        track.leave(depth)
+        self.probe.steps.backward_done()
         self._done()

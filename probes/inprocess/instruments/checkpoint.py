@@ -68,7 +68,7 @@ class Checkpoint(Patching):
         track = probe.track()
         if probe.loop_track():
             probe.steps.between()
-        return track, probe.enter(track, _CHECKPOINT)
+        return track, track.enter(_CHECKPOINT)
 
     def _end(self, opened: tuple[Track, int], _result: Any) -> None:
         self.close(opened)

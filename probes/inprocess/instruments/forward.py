@@ -131,12 +131,13 @@ class Forward(Patching):
                 for function in self._settled:
                     function(module)
         self._open = True
-        return track, probe.enter(track, _EVAL if evaluation else _FORWARD)
+        return track, track.enter(_EVAL if evaluation else _FORWARD)
 
     def end(self, opened: tuple[Track, int], _result: Any = None) -> None:
         """It is over."""
         self._open = False
-        self.probe.close(*opened)
+        track, depth = opened
+        track.leave(depth)
 
     def backward_begins(self) -> None:
         """If it follows a forward in the mode for evaluation, that mode is no sign of one."""

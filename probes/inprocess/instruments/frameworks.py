@@ -82,7 +82,7 @@ class Frameworks(Patching):
             return None
         self.calls += 1
         probe.steps.evaluating()
-        return track, probe.enter(track, _EVAL)
+        return track, track.enter(_EVAL)
 
     def _evaluated(self, opened: tuple[Track, int], _result: Any) -> None:
         self.close(opened)

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 
 _DATA, _H2D = layout.CODES["data"], layout.CODES["h2d"]
 _BETWEEN = (layout.CODES["startup"], layout.CODES["other"])
+_TIMED = frozenset(
+    layout.CODES[name]
+    for name in (
+        *("startup", "data", "h2d", "forward", "backward"),
+        *("optimizer", "checkpoint", "eval", "idle", "other"),
+    )
+)
+"""Others lie within these, and may be many: collectives, the compiler's work, and the job's own phases."""
 _MOST_EDGES = 96
 """Events of one step: twelve micro-steps."""
 _SHORT_NANOSECONDS = 5_000_000
@@ -83,13 +91,13 @@ class GpuTime(Patching):
     def install(self) -> None:
         if isinstance(self._clock, Events) and not self.torch.version.cuda:
             raise Off("no CUDA")
-        self.probe.mark = self._mark
+        self.probe.tell_phases(self._mark)
         self.probe.at_step_end.append(self._step_ended)
         self.probe.gauges.append(self._gauge)
 
     def remove(self) -> None:
         super().remove()
-        self.probe.mark = None
+        self.probe.tell_phases(None)
         if self._step_ended in self.probe.at_step_end:
             self.probe.at_step_end.remove(self._step_ended)
         self._open.clear()
@@ -97,8 +105,11 @@ class GpuTime(Patching):
 
     def _mark(self, code: int, moment: int) -> None:
         try:
-            if self._skip or not self._whole:
+            if self._skip or not self._whole or code not in _TIMED:
                 return
+            after = self._open[-1].code if self._open else None
+            if after == code or (code in _BETWEEN and (after == _H2D or after in _BETWEEN)):
+                return  # back from one of those that are not timed
             if len(self._open) >= _MOST_EDGES or not self._clock.usable():
                 self._whole = False
                 return
@@ -108,8 +119,8 @@ class GpuTime(Patching):
                 return
             self.calls += 1
             # What the GPU does between a draw and the forward is to fetch what was drawn.
-            after_data = code in _BETWEEN and self._open and self._open[-1].code == _DATA
-            self._open.append(Edge(_H2D if after_data else code, event, moment))
+            fetches = after == _DATA and code in _BETWEEN
+            self._open.append(Edge(_H2D if fetches else code, event, moment))
         except Exception as error:
             self.fail(error)
 

@@ -107,12 +107,12 @@ class Loader(Patching):
                 self._meet(iterator)
             if iterator._num_workers and monotonic() > self._gauged + _GAUGE_SECONDS:
                 self._look(iterator)
-        depth = probe.enter(track, _EVAL if evaluation else _DATA)
+        depth = track.enter(_EVAL if evaluation else _DATA)
         return track, depth, None if evaluation else iterator, iterator._num_yielded
 
     def _end(self, opened: _Opened, _result: Any) -> None:
         track, depth, iterator, yielded = opened
-        self.probe.close(track, depth)
+        track.leave(depth)
         if iterator is not None and self._batch_size and iterator._num_yielded > yielded:
             steps = self.probe.steps
             steps.samples = (steps.samples or 0.0) + self._batch_size

@@ -86,7 +86,7 @@ class Optimizer(Patching):
         if track is None:
             return None
         self.calls += 1
-        return track, self.probe.enter(track, _OPTIMIZER)
+        return track, track.enter(_OPTIMIZER)
 
     def _before(self, optimizer: Any, _args: object, _kwargs: object) -> None:
         if self.is_compiling():
@@ -101,7 +101,7 @@ class Optimizer(Patching):
             if self._open or id(optimizer) not in self._known:
                 self._look(optimizer, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             probe.steps.begin()
-            self._open.append(probe.enter(track, _OPTIMIZER))
+            self._open.append(track.enter(_OPTIMIZER))
         except Exception as error:
             self.fail(error)
 
@@ -113,7 +113,7 @@ class Optimizer(Patching):
             track = probe.loop_track()
             if track is None or not self._open:
                 return
-            probe.steps.optimizer_done(id(optimizer), probe.close(track, self._open.pop()))
+            probe.steps.optimizer_done(id(optimizer), track.leave(self._open.pop()))
         except Exception as error:
             self.fail(error)
 
@@ -145,13 +145,13 @@ class Optimizer(Patching):
             return None
         self.calls += 1
         probe.steps.begin()
-        depth = probe.enter(track, _OPTIMIZER)
+        depth = track.enter(_OPTIMIZER)
         return track, depth, self._fired, id(args[1]), sys.exc_info()[1]
 
     def _end_scaled(self, opened: tuple[Track, int, int, int, object], _result: Any) -> None:
         track, depth, fired, optimizer, handled = opened
         while self._open and self._open[-1] > depth:
             self._open.pop()  # it has raised
-        moment = self.probe.close(track, depth)
+        moment = track.leave(depth)
         if fired == self._fired and sys.exc_info()[1] is handled:
             self.probe.steps.optimizer_done(optimizer, moment, skipped=True)

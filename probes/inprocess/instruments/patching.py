@@ -111,13 +111,14 @@ class Patching(Instrument):
         def begin(_args: tuple[Any, ...], _kwargs: dict[str, Any]) -> tuple[Track, int]:
             self.calls += 1
             track = probe.track()
-            return track, probe.enter(track, code)
+            return track, track.enter(code)
 
         return self.within(original, begin, self.close)
 
     def close(self, opened: tuple[Track, int], _result: Any = None) -> None:
         """Close the phase of a track that is open from that depth on."""
-        self.probe.close(*opened)
+        track, depth = opened
+        track.leave(depth)
 
 
 def _never() -> bool:

@@ -84,7 +84,7 @@ class Loop:
         steps.optimizer_done(1, self._phase(OPTIMIZER))
 
     def _phase(self, code: int) -> int:
-        return self.probe.close(self.track, self.probe.enter(self.track, code))
+        return self.track.leave(self.track.enter(code))
 
     def resolve(self) -> dict[str, object]:
         """What the probe's thread does once a second."""
@@ -196,6 +196,25 @@ def test_run_ahead_is_the_age_of_what_the_gpu_does_now(loop: Loop, gpu: Gpu) -> 
     assert second == 0
 
 
+def test_what_lies_within_a_phase_is_timed_with_it(loop: Loop, gpu: Gpu) -> None:
+    """A collective, a phase of the job's own: they may be many, and cost an event each."""
+    inside = [layout.CODES["comm"], layout.CODES["compile"], layout.USER_CODE]
+    for _ in range(2):
+        loop.probe.steps.drawing()
+        loop._phase(DATA)
+        depth = loop.track.enter(FORWARD)
+        for code in inside:
+            loop._phase(code)
+        loop.track.leave(depth)
+        loop.probe.steps.optimizer_done(1, loop._phase(OPTIMIZER))
+        time.sleep(0.006)
+    gpu.reached = gpu.recorded
+    loop.resolve()
+    times = {code: took for code, _, took in loop.stored(1).phases if took is not None}
+    assert times.keys() == {DATA, H2D, FORWARD, OPTIMIZER, layout.CODES["startup"]}
+    assert times[FORWARD] == GPU_SECONDS * 1e9
+
+
 def test_short_steps_are_not_all_timed(loop: Loop, gpu: Gpu) -> None:
     for _ in range(40):
         loop.step(0.0)
@@ -208,5 +227,4 @@ def test_taken_out_it_leaves_nothing_behind(loop: Loop, gpu: Gpu) -> None:
     before = gpu.recorded
     loop.step()
     assert gpu.recorded == before
-    assert loop.probe.mark is None
     assert loop.probe.at_step_end == []
