@@ -86,6 +86,10 @@ class Comm(Patching):
         if distributed.is_initialized():
             self._meet_groups()
 
+    def remove(self) -> None:
+        super().remove()
+        self._pending.clear()
+
     def _everywhere(self, name: str, make: Callable[[Function], Function]) -> None:
         original: Function = attributes(self._c10d)[name]
         ours = make(original)
@@ -157,10 +161,14 @@ class Comm(Patching):
         self._groups.go_on(number)
 
     def _let_go(self, key: int) -> None:
-        pending = self._pending.pop(key, None)
-        if pending is not None:
-            self._groups.wait(pending[1])
-            self._groups.come_back(pending[1])
+        # Called wherever the job drops it, perhaps while the interpreter ends.
+        try:
+            pending = self._pending.pop(key, None)
+            if pending is not None:
+                self._groups.wait(pending[1])
+                self._groups.come_back(pending[1])
+        except Exception as error:
+            self.fail(error)
 
     def _begin_wait(self, args: tuple[Any, ...], _kwargs: dict[str, Any]) -> _Opened | None:
         self.calls += 1
