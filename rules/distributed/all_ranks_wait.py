@@ -12,9 +12,9 @@ class AllRanksWait(JobRule):
     """All ranks wait.
 
     Meaning:
-        No rank on this node has run or woken up for seconds, and all of them are where ranks wait for
-        others. Stacks show them in the same place, or could not be had. It becomes an error after a
-        minute, where stacks witness it.
+        No rank on this node has run or woken up for seconds, or their GPUs only spin, and all of them
+        are where ranks wait for others. Stacks show them in the same place, or could not be had. It
+        becomes an error after a minute, where stacks witness it.
     Impact:
         The job stands still until the time limit of its process group ends it.
     Diagnosis:

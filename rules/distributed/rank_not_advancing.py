@@ -10,8 +10,8 @@ class RankNotAdvancing(BlameRule):
 
     Meaning:
         One rank is somewhere else while the others wait for it in the backward or a collective, and
-        have neither run nor woken up for seconds: it sleeps, runs in a loop, or does much more work
-        than they do. It becomes an error once the others have waited for a minute.
+        have neither run nor woken up for seconds, or their GPUs only spin: it sleeps, runs in a loop,
+        or does much more work than they do. It becomes an error once they have waited for a minute.
     Impact:
         The whole job stands still. When the time limit of the process group is over (10 minutes by
         default) the others give up, and the job ends with an error that names the wrong rank.

@@ -38,6 +38,8 @@ class Look(msgspec.Struct, frozen=True):
     rank: RankFrame
     stance: Stance
     seconds: float = 0.0
+    spins: bool = False
+    """Its GPU does nothing but spin."""
 
 
 class Standstill(msgspec.Struct, frozen=True):
@@ -97,6 +99,8 @@ def evidence_of(look: Look, still: Standstill) -> tuple[Evidence, ...]:
         names = names_of(each.rank for each in still.waiting)
         found.append(Evidence(signal="kept waiting", value=names))
         found.append(Evidence(signal="waiting_seconds", value=still.seconds, unit="seconds"))
+    if any(each.spins for each in still.waiting):
+        found.append(Evidence(signal="their GPUs", value="only spin, with flat power"))
     return tuple(each for each in found if each.value is not None)
 
 
@@ -134,7 +138,7 @@ def _look(rank: RankFrame, scene: Scene) -> Look:
         return look
     # In NCCL its kernel spins, and the host spins with it or waits for the backward's thread.
     spun = spin_seconds(gpu, scene.history)
-    return Look(rank, "waits", spun) if spun else look
+    return Look(rank, "waits", spun, spins=True) if spun else look
 
 
 def _look_at_host(rank: RankFrame, now: float) -> Look:

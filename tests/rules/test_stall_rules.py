@@ -233,7 +233,9 @@ def in_nccl(victim: Mapping[str, Any], gpu: Mapping[str, Any]) -> Script:
 
 
 def test_ranks_whose_gpus_spin_wait_though_their_hosts_run() -> None:
-    assert told(play(in_nccl(SLEEPING, IDLE), 40)) == {"RUN406": VICTIM}
+    played = play(in_nccl(SLEEPING, IDLE), 40)
+    assert told(played) == {"RUN406": VICTIM}
+    assert evidence(played.one("RUN406"), "their GPUs").value == "only spin, with flat power"
     stopped = play(in_nccl({"state": "T"}, SPINS), 40)
     assert told(stopped) == {"RUN423": VICTIM}
 
