@@ -10,8 +10,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from .access import Refusal, refusal_of_access, refusal_of_program, refusal_of_target
+from .proc_entry import TICKS_PER_SECOND
 from .proc_files import read_file
-from .proc_text import parse_stat, parse_status
+from .proc_text import Stat, parse_stat, parse_status
 from .rank_reading import Stack, StackReading, StackThreadReading
 from .stack_decode import decode_dump
 from .stack_dump import TIMEOUT_SECONDS, Output, run_py_spy
@@ -61,6 +62,8 @@ class StackReader:
         """One dump more; the target is not stopped for it."""
         began = time.monotonic()
         dump = self._dump()
+        if not self._is_the_same():
+            dump = Refusal("gone", f"there is no process {self.reading.pid} any more")
         now = time.monotonic()
         last, refusal = self.reading, ""
         threads = last.threads
@@ -86,6 +89,12 @@ class StackReader:
             state_after=self._state(),
         )
         return self.reading
+
+    def _is_the_same(self) -> bool:
+        """Whether the pid still means the process that was to be dumped: it may have come back."""
+        stat = self._stat()
+        began = None if stat is None else stat.start_ticks / TICKS_PER_SECOND
+        return began is None or abs(began - self.reading.start_time_seconds) < 0.02
 
     def _dump(self) -> tuple[StackThreadReading, ...] | Refusal | None:
         """The threads; why there never will be any; ``None``: this one did not succeed."""
@@ -168,6 +177,12 @@ class StackReader:
 
     def _state(self) -> str | None:
         return _state_of(self._proc)
+
+    def _stat(self) -> Stat | None:
+        try:
+            return parse_stat(read_file(self._proc / "stat"))
+        except OSError:
+            return None
 
 
 REINSTALL = "pip install --force-reinstall py-spy, in the environment of gputop"

@@ -34,10 +34,14 @@ STEPS_TO_SETTLE = 10
 
 
 @contextmanager
-def ended(*command: str) -> Iterator[subprocess.Popen[bytes]]:
+def ended(*command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process in a session of its own, and its end."""
     process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        command,
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
     )
     try:
         yield process
@@ -59,12 +63,15 @@ def frames(collector: subprocess.Popen[bytes]) -> Iterator[Frame]:
                 yield frame
 
 
-def test_both_tell_the_same() -> None:
+def test_both_tell_the_same(tmp_path: Path) -> None:
     began: dict[str, float] = {}
     sampled: dict[str, float] = {}
     measured: dict[str, float] = {}
     with (
-        ended(*GPUTOP, "run", "--", TORCH_PYTHON, str(MIXED)) as job,
+        # The page of a job that is killed stays where it is.
+        ended(
+            *GPUTOP, "run", "--", TORCH_PYTHON, str(MIXED), XDG_RUNTIME_DIR=str(tmp_path)
+        ) as job,
         ended(*GPUTOP, "collect", "--pid", str(job.pid)) as collector,
     ):
         assert collector.stdin is not None

@@ -124,6 +124,14 @@ def test_one_that_ends_meanwhile() -> None:
     assert reading.main_stacks == ()
 
 
+def test_the_stack_of_a_later_process_of_that_pid_is_not_taken_for_it() -> None:
+    with busy() as pid:
+        earlier = StackReader(pid, (start_time_of(pid) or 0.0) - 5.0, py_spy())
+        reading = earlier.take()
+    assert reading.refusal == f"there is no process {pid} any more"
+    assert (reading.main_stacks, reading.threads) == ((), ())
+
+
 def test_a_failed_dump_is_torn_and_the_third_in_a_row_is_told(tmp_path: Path) -> None:
     script = tmp_path / "py-spy"
     script.write_text(
