@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from .cgroup_paths import container_id
@@ -31,6 +32,7 @@ _MOUNTS = (
     ("containerd", re.compile(r"/io\.containerd\.")),
 )
 """Runtime → what the mounts within its containers have in them."""
+_REMEMBERED = 256
 _OWN_FILES = ("/", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/dev/termination-log")
 _OWN_PREFIX = "/.singularity.d"
 
@@ -51,11 +53,7 @@ class Container(NamedTuple):
 
 def container_of_groups(memberships: Mapping[str, str]) -> Container:
     """What the paths of the control groups tell."""
-    paths = " ".join(dict.fromkeys(memberships.values()))
-    found = container_id(memberships)
-    pod = _POD.search(paths)
-    kind = _first_kind(_GROUPS, paths) if found else None
-    return Container(kind, found, pod[1].replace("_", "-") if pod else None)
+    return _of_paths(tuple(dict.fromkeys(memberships.values())))
 
 
 def container_of_mounts(mountinfo: bytes) -> Container:
@@ -70,6 +68,16 @@ def container_of_mounts(mountinfo: bytes) -> Container:
     return Container(
         _first_kind(_MOUNTS, own), found[1] if found else None, pod[1] if pod else None
     )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _of_paths(paths: tuple[str, ...]) -> Container:
+    """The processes of a job share a few groups."""
+    joined = " ".join(paths)
+    found = container_id(dict(zip(paths, paths, strict=True)))
+    pod = _POD.search(joined)
+    kind = _first_kind(_GROUPS, joined) if found else None
+    return Container(kind, found, pod[1].replace("_", "-") if pod else None)
 
 
 def _first_kind(kinds: tuple[tuple[str, re.Pattern[str]], ...], text: str) -> str | None:
