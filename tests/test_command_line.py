@@ -190,6 +190,15 @@ def test_a_process_of_somebody_else_is_watched_with_a_word_of_caution(tmp_path: 
     assert refusal(7, tmp_path) == ""
 
 
+def test_a_number_from_inside_a_container_leads_to_the_pid_here(tmp_path: Path) -> None:
+    tree = ProcTree(tmp_path)
+    tree.process(80, pids=(80, 7))
+    tree.process(81, pids=(81, 8))
+    said = "there is no process 7 here; in a container one has that number: gputop 80"
+    assert refusal(7, tmp_path) == said
+    assert refusal(9, tmp_path) == "there is no process 9"
+
+
 def test_a_pid_without_a_driver_runs_on_the_other_sources() -> None:
     with SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node:
         done = run(str(os.getpid()), "--once", "--format", "json", env=node.env())
