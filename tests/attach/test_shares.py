@@ -69,9 +69,7 @@ def test_both_tell_the_same(tmp_path: Path) -> None:
     measured: dict[str, float] = {}
     with (
         # The page of a job that is killed stays where it is.
-        ended(
-            *GPUTOP, "run", "--", TORCH_PYTHON, str(MIXED), XDG_RUNTIME_DIR=str(tmp_path)
-        ) as job,
+        ended(*GPUTOP, "run", "--", TORCH_PYTHON, str(MIXED), XDG_RUNTIME_DIR=str(tmp_path)) as job,
         ended(*GPUTOP, "collect", "--pid", str(job.pid)) as collector,
     ):
         assert collector.stdin is not None
