@@ -7,12 +7,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import msgspec
 import pytest
+
+from gputop.tui.glyphs import SELECTED
 
 from terminal import Tmux
 
@@ -116,7 +119,14 @@ def test_on_a_terminal_one_is_chosen(tmp_path: Path) -> None:
             )
         )
         terminal.wait_for("Jobs of this node", 30)
-        terminal.type("j", "Enter")
+        # Other jobs may run on this machine too, so it is sought.
+        for _ in range(20):
+            lines = [line.split() for line in terminal.screen().splitlines()]
+            if [SELECTED, str(second)] in [words[:2] for words in lines]:
+                break
+            terminal.type("j")
+            time.sleep(0.5)
+        terminal.type("Enter")
         terminal.wait_for(f"live pid {second}", 30)
         terminal.type("2")
         screen = terminal.wait_for("tune.py", 30)
