@@ -50,8 +50,10 @@ class Deadlock(msgspec.Struct, frozen=True):
 
 def deadlock(job: JobFrame, scene: Scene) -> Deadlock | None:
     """``None`` where any rank does anything else, or may."""
+    if len(job.ranks) < 2:
+        return None
     still = standstill(job, scene)
-    if len(job.ranks) < 2 or len(still.waiting) < len(job.ranks):
+    if len(still.waiting) < len(job.ranks):
         return None
     return Deadlock(still.waiting, _places([look.rank for look in still.waiting]))
 

@@ -62,6 +62,14 @@ class Standstill(msgspec.Struct, frozen=True):
 
 def standstill(job: JobFrame, scene: Scene) -> Standstill:
     """How the ranks of a job stand to each other."""
+    return scene.once(_standstills)[job.id]
+
+
+def _standstills(scene: Scene) -> dict[str, Standstill]:
+    return {job.id: _standstill(job, scene) for job in scene.frame.running}
+
+
+def _standstill(job: JobFrame, scene: Scene) -> Standstill:
     looks = _unveiled([_look(rank, scene) for rank in job.ranks])
     return Standstill(
         waiting=tuple(look for look in looks if look.stance == "waits"),
