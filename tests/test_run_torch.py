@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,12 @@ OPEN_MPI = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 """Open MPI refuses root, and more ranks than cores; other kinds of mpirun do not know these."""
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
 
 
 @pytest.fixture
@@ -118,7 +125,7 @@ def test_ranks_that_are_children_of_one_python(
         "    os.environ.update(RANK=str(number), WORLD_SIZE='2')\n"
         "    train.main()\n"
         "if __name__ == '__main__':\n"
-        "    os.environ.update(MASTER_ADDR='127.0.0.1', MASTER_PORT='29631')\n"
+        f"    os.environ.update(MASTER_ADDR='127.0.0.1', MASTER_PORT='{free_port()}')\n"
         "    import torch.multiprocessing as mp\n"
         f"    mp.start_processes(rank, nprocs=2, start_method={context!r})\n"
         "    train.report()\n"

@@ -225,7 +225,10 @@ class GputopApp(App[int]):
 
     def action_show(self, name: str, selected: Target | None = None) -> None:
         """Show the screen of that name, over the main one."""
-        if self.screen.id == name:
+        open_names = [screen.name for screen in self.screen_stack]
+        if name in open_names and selected is None:
+            for _ in range(len(open_names) - 1 - open_names.index(name)):
+                self.pop_screen()
             return
         while len(self.screen_stack) > 1:
             self.pop_screen()
@@ -303,6 +306,8 @@ class GputopApp(App[int]):
     def on_environment_read(self, message: EnvironmentRead) -> None:
         from .screens.environment_screen import EnvironmentScreen
 
+        if isinstance(self.screen, EnvironmentScreen):
+            return  # the key was pressed twice
         self.push_screen(EnvironmentScreen(message.process, message.environment))
 
     def ask_exact_stack(self, target: Target) -> None:

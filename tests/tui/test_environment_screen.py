@@ -30,7 +30,7 @@ async def test_it_is_shown_when_asked_for() -> None:
         await pilot.press("e")
         await pilot.pause()
         await pilot.pause()
-        assert app.screen.id == "environment"
+        assert app.screen.name == "environment"
         (asked,) = watch.asked_environments
         lines = text(app).splitlines()
         assert f"Environment of pid {asked}" in lines[1]
@@ -40,7 +40,7 @@ async def test_it_is_shown_when_asked_for() -> None:
         assert "HOME=/home/mara" in text(app) and "s3cret" not in text(app)
         await pilot.press("escape", "escape")
         await pilot.pause()
-        assert app.screen.id == "processes"
+        assert app.screen.name == "processes"
         assert "s3cret" not in text(app)
 
 
@@ -51,7 +51,7 @@ async def test_a_refusal_is_said() -> None:
         await pilot.press("4", "down", "e")
         await pilot.pause()
         await pilot.pause()
-        assert app.screen.id == "processes"
+        assert app.screen.name == "processes"
         assert "was not read: it belongs to user ida" in last_line(app)
 
 

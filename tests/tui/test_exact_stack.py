@@ -54,12 +54,12 @@ async def test_the_pause_is_told_before_anything_happens() -> None:
         await pilot.pause()
         await pilot.pause()
         assert watch.exact_stacks == [(int(asked[1]), True)]
-        assert app.screen.id == "exact-stack"
+        assert app.screen.name == "exact-stack"
         assert "ncclGroupEnd (libnccl.so.2)" in text(app)
         assert "is stopped" not in last_line(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert app.screen.id == "stacks"
+        assert app.screen.name == "stacks"
     assert watch.signals == []
 
 
@@ -87,7 +87,7 @@ async def test_a_refusal_is_said() -> None:
         await pilot.pause()
         await pilot.pause()
         assert "was not dumped: 51830 is in state D" in last_line(app)
-        assert app.screen.id == "stacks"
+        assert app.screen.name == "stacks"
 
 
 async def test_a_simulation_has_no_other_stack() -> None:

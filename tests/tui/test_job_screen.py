@@ -283,16 +283,16 @@ async def test_the_keys() -> None:
     async with running(app) as pilot:
         await pilot.press("2")
         await pilot.pause()
-        assert app.screen.id == "job" and "── Step time" in shown(app)
+        assert app.screen.name == "job" and "── Step time" in shown(app)
         await pilot.press("down", "down", "enter")
         await pilot.pause()
-        assert app.screen.id == "rank" and "launched fewer: r3 (18 170)" in shown(app)
+        assert app.screen.name == "rank" and "launched fewer: r3 (18 170)" in shown(app)
         await pilot.press("l", "l")
         await pilot.pause()
         assert shown(app).splitlines()[1].startswith(" r3")
         await pilot.press("escape")
         await pilot.pause()
-        assert app.screen.id == "job"
+        assert app.screen.name == "job"
 
 
 async def test_another_job_is_a_key_away() -> None:

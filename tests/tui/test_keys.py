@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 import re
 import signal
 
@@ -151,13 +152,44 @@ async def test_a_key_is_told_where_it_does_something_and_nowhere_else(where: str
         assert (shown(app) != before) is (ACTS[key] in told)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        ["2", "enter", "2"],
+        ["6", "enter", "2", "enter", "2"],
+        ["4", "question_mark"] * 4 + ["4"],
+        ["4", "question_mark", "4", "2", "question_mark", "2"],
+    ],
+)
+async def test_a_screen_may_be_asked_for_again_on_the_way_from_it(keys: list[str]) -> None:
+    app, _ = app_of(judgement("thermal-throttle"))
+    async with running(app) as pilot:
+        await press(pilot, *keys)
+        assert app.screen.name == {"2": "job", "4": "processes"}[keys[-1]]
+        await press(pilot, "1")
+        assert len(app.screen_stack) == 1
+    assert app.return_code is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_no_row_of_keys_ends_it(seed: int) -> None:
+    keys = [*"123456?/stnhljkgGaeb+- ", "enter", "escape", "up", "down", "tab", "pageup", "end"]
+    app, _ = app_of(judgement("gpu-lost"))
+    async with running(app, (100, 30)) as pilot:
+        for key in random.Random(seed).choices(keys, k=150):
+            await pilot.press(key)
+        await pilot.pause()
+        assert app.screen_stack
+    assert app.return_code is None
+
+
 async def test_no_key_does_two_things() -> None:
     app, _ = app_of(judgement("thermal-throttle"))
     async with running(app) as pilot:
         for keys in SCREENS.values():
             await press(pilot, *keys)
             names = [name for told in all_keys(app.screen) for name in told.names.split()]
-            assert len(names) == len(set(names)), (app.screen.id, sorted(names))
+            assert len(names) == len(set(names)), (app.screen.name, sorted(names))
             await press(pilot, "escape", "escape")
 
 

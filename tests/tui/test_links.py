@@ -164,7 +164,7 @@ async def test_a_key_gives_the_matrix_the_screen_and_arrows_move_it() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert "Links" in shown_text(app)
-        assert app.screen.id == "links"
+        assert app.screen.name == "links"
 
 
 # --- single NVLinks ---
@@ -352,7 +352,7 @@ async def test_enter_goes_to_the_finding() -> None:
         await pilot.pause()
         await pilot.press("3", "down", "enter")
         await pilot.pause()
-        assert app.screen.id == "findings"
+        assert app.screen.name == "findings"
 
 
 def test_findings_of_a_road_need_not_be_in_the_frame() -> None:

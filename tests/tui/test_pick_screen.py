@@ -41,7 +41,7 @@ async def test_enter_watches_the_one_chosen() -> None:
         assert isinstance(app.screen, PickScreen)
         await pilot.press("down", "enter")
         await pilot.pause()
-        assert app.screen.id != "pick"
+        assert app.screen.name != "pick"
     assert still.attached == [two_jobs()[1].ranks[0].pid]
 
 

@@ -268,7 +268,7 @@ async def test_up_and_down_walk_through_the_ranks_and_enter_opens_one() -> None:
         assert selected is not None and selected.id.startswith("51830@")
         await pilot.press("enter")
         await pilot.pause()
-        assert app.screen.id == "rank"
+        assert app.screen.name == "rank"
 
 
 async def test_what_is_copied_has_groups_ranks_and_threads() -> None:

@@ -24,6 +24,7 @@ class EnvironmentScreen(PictureScreen):
         environment: as it was when the process started.
     """
 
+    NAME = "environment"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         *SCROLLING,
@@ -34,7 +35,6 @@ class EnvironmentScreen(PictureScreen):
 
     def __init__(self, process: ProcessFrame, environment: Mapping[str, str]) -> None:
         super().__init__()
-        self.id = "environment"
         self._process = process
         self._environment = environment
         self._first = 0

@@ -26,6 +26,7 @@ class ExactStackScreen(PictureScreen):
         reading: the one dump.
     """
 
+    NAME = "exact-stack"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         *SCROLLING,
@@ -36,7 +37,6 @@ class ExactStackScreen(PictureScreen):
 
     def __init__(self, process: ProcessFrame, reading: StackReading) -> None:
         super().__init__()
-        self.id = "exact-stack"
         self._process = process
         self._reading = reading
         self._first = 0

@@ -27,6 +27,7 @@ _BESIDE_FROM = 110
 class FindingScreen(PictureScreen):
     """All findings as a tree, and the selected one in full."""
 
+    NAME = "findings"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         Binding("y", "copy", "copy as Markdown"),
@@ -37,7 +38,6 @@ class FindingScreen(PictureScreen):
 
     def __init__(self, selected: Target | None = None) -> None:
         super().__init__()
-        self.id = "findings"
         self.selected = selected
         self._first = 0
 

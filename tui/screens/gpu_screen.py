@@ -22,6 +22,7 @@ _FACTS_WIDTH = 64
 class GpuScreen(PictureScreen):
     """Histories, identity, limits, health and processes of one GPU."""
 
+    NAME = "gpu"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         Binding("h,left", "other(-1)", "previous GPU"),
@@ -32,7 +33,6 @@ class GpuScreen(PictureScreen):
 
     def __init__(self, index: int) -> None:
         super().__init__()
-        self.id = "gpu"
         self.index = index
         self._first = 0
 

@@ -44,12 +44,12 @@ class HelpScreen(PictureScreen):
         about: the screen whose keys are told.
     """
 
+    NAME = "help"
     BINDINGS: ClassVar[list[BindingType]] = [BACK, *SCROLLING]
     WITHOUT = frozenset({"signal", "sort", "filter", "help"})
 
     def __init__(self, about: Screen[Any]) -> None:
         super().__init__()
-        self.id = "help"
         self._keys = all_keys(about)
         self._first = 0
 

@@ -16,6 +16,7 @@ from .picture_screen import PictureScreen
 class JobScreen(PictureScreen):
     """The ranks of one job, its step times, and its last steps across ranks."""
 
+    NAME = "job"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "rank"),
         Binding("l,right", "other(1)", "next job", show=False),
@@ -25,7 +26,6 @@ class JobScreen(PictureScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.id = "job"
         self._job_id = ""
 
     def draw(self, view: View, width: int, height: int) -> Block:

@@ -29,6 +29,7 @@ _AROUND = 3
 class LinkScreen(PictureScreen):
     """A row a road; below, the topology matrix."""
 
+    NAME = "links"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,l,right", "open", "finding"),
         Binding("t", "topology", "topology"),
@@ -37,7 +38,6 @@ class LinkScreen(PictureScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.id = "links"
         self._alone: Literal["matrix", "nvlinks"] | None = None
         """What has the screen for itself, instead of the roads."""
         self._first = 0

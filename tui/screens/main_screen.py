@@ -70,7 +70,8 @@ class MainScreen(PictureScreen):
         kinds = list(firsts)
         if not kinds:
             return
-        at = kinds.index(self.selected.kind) if self.selected else -1
+        kind = self.selected.kind if self.selected else ""
+        at = kinds.index(kind) if kind in kinds else -1  # a filter may hide what is selected
         self.selected = firsts[kinds[(at + step) % len(kinds)]]
         self.redraw()
 

@@ -28,6 +28,7 @@ class PickScreen(PictureScreen):
         jobs: to choose from.
     """
 
+    NAME = "pick"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         Binding("enter,l,right", "pick", "watch this job"),
@@ -36,7 +37,6 @@ class PickScreen(PictureScreen):
 
     def __init__(self, jobs: Sequence[JobFrame]) -> None:
         super().__init__()
-        self.id = "pick"
         self._jobs = {Target("job", job.id): job for job in jobs}
         self.selected = next(iter(self._jobs), None)
 

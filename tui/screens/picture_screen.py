@@ -48,11 +48,13 @@ class PictureScreen(Screen[None]):
         Binding("escape", "leave", "back", show=False),
         Binding("x", "signal", "signal the selected process", show=False),
     ]
+    NAME: ClassVar[str] = ""
+    """Of its kind. No id: one that is leaving is still there when the next of its kind comes."""
     WITHOUT: ClassVar[frozenset[str]] = frozenset({"signal"})
     """Actions, of its own or of the application, that do nothing here."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(name=self.NAME)
         self._compositor = TightCompositor()
         self._canvas: Canvas | None = None
         self._bottom: BottomLine | None = None

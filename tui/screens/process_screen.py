@@ -25,6 +25,7 @@ _MIN_ROWS = 3
 class ProcessScreen(PictureScreen):
     """All processes as a tree, or sorted; below, everything about the selected one."""
 
+    NAME = "processes"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         Binding("x", "signal", "signal the selected process"),
@@ -34,7 +35,6 @@ class ProcessScreen(PictureScreen):
 
     def __init__(self, selected: Target | None = None) -> None:
         super().__init__()
-        self.id = "processes"
         self.selected = selected
 
     def draw(self, view: View, width: int, height: int) -> Block:

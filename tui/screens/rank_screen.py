@@ -32,6 +32,7 @@ class RankScreen(PictureScreen):
         target: stands for the rank.
     """
 
+    NAME = "rank"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h,left", "other(-1)", "previous rank"),
         Binding("l,right", "other(1)", "next rank"),
@@ -41,7 +42,6 @@ class RankScreen(PictureScreen):
 
     def __init__(self, target: Target) -> None:
         super().__init__()
-        self.id = "rank"
         self._target = target
         self._first = 0
 

@@ -28,6 +28,7 @@ class StackScreen(PictureScreen):
     While it is in front, stacks are asked for: each picture renews the wish.
     """
 
+    NAME = "stacks"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
         Binding("y", "copy", "copy"),
@@ -43,7 +44,6 @@ class StackScreen(PictureScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.id = "stacks"
         self._look = StackLook()
         self._job_id = ""
         self._wished: tuple[int, ...] = ()

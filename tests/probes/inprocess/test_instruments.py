@@ -14,6 +14,7 @@ pytestmark = [needs_torch, pytest.mark.slow]
 
 POINTS = 0.03
 """A share may be so far from the truth."""
+TRIES = 3
 
 
 class Case(NamedTuple):
@@ -53,25 +54,37 @@ def job(script: str, ranks: int = 1, preload: tuple[str, ...] = ()) -> Done:
     return done
 
 
-def assert_near_the_truth(done: Done, *but: str) -> None:
-    """The first two steps are left out: in the first one the model is not known yet."""
-    for page, pauses in zip(done.pages, done.pauses, strict=True):
-        for phase, (told, true) in shares(page.steps[2:], pauses).items():
-            if phase not in but:
-                assert abs(told - true) < POINTS, (phase, told, true)
+def near_the_truth(script: str, *but: str, ranks: int = 1, preload: tuple[str, ...] = ()) -> Done:
+    """Run one of the jobs until the shares on its page are those of its pauses.
+
+    What no pause accounts for is torch's own work, which takes longer while the machine does other
+    things too. So there is a second and a third try. The first two steps are left out: in the first one
+    the model is not known yet.
+    """
+    far: list[tuple[str, float, float]] = []
+    for _ in range(TRIES):
+        done = job(script, ranks, preload)
+        far = [
+            (phase, told, true)
+            for page, pauses in zip(done.pages, done.pauses, strict=True)
+            for phase, (told, true) in shares(page.steps[2:], pauses).items()
+            if phase not in but and abs(told - true) >= POINTS
+        ]
+        if not far:
+            return done
+    pytest.fail(f"too far from the truth: {far}")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.script)
 def test_a_job_padded_with_known_times(case: Case) -> None:
-    done = job(case.script, preload=case.preload)
+    but = ("other", "gc", *(["optimizer"] if case.script == "lbfgs" else []))
+    done = near_the_truth(case.script, *but, preload=case.preload)
     newest = done.page.newest
     assert newest.number == case.steps
     assert newest.all_skipped == case.skipped
     assert done.page.evaluations == case.evaluations
     assert abs(newest.all_samples - case.samples) <= 1, "a loader may be a batch ahead"
     assert {step.micro_steps for step in done.page.steps} == {case.micro_steps}
-    # What no pause accounts for is torch's own work, on a machine that does other things too.
-    assert_near_the_truth(done, "other", "gc", *(["optimizer"] if case.script == "lbfgs" else []))
 
 
 def test_evaluation_and_checkpoints_belong_to_no_step() -> None:
@@ -91,14 +104,14 @@ def test_inference_has_a_step_for_each_batch() -> None:
 
 
 def test_without_an_optimizer_that_can_be_seen_the_draws_count() -> None:
-    done = job("by_hand")
+    done = near_the_truth("by_hand", "other", "gc")
     number = done.page.newest.number
     assert number == 13, "the first one is of the eight micro-steps that it took to see it"
-    assert_near_the_truth(done, "other", "gc")
 
 
 def test_ddp_tells_its_groups_and_collectives() -> None:
-    done = job("ddp", ranks=2)
+    # A rank waits for the other in backward and in its collective.
+    done = near_the_truth("ddp", "backward", "comm", "other", "gc", ranks=2)
     for rank, page in enumerate(done.pages):
         assert page.newest.number == 12
         assert page.facts["rank"] == rank
@@ -109,8 +122,6 @@ def test_ddp_tells_its_groups_and_collectives() -> None:
         assert own["backward_compute_ns"] > 40e6, "its backward is padded with that"
         assert 0 < own["backward_overlap_ns"] <= own["backward_comm_ns"]
         assert page.totals()["comm"] > 0
-    # A rank waits for the other in backward and in its collective.
-    assert_near_the_truth(done, "backward", "comm", "other", "gc")
 
 
 def test_what_an_asynchronous_collective_takes_is_what_is_waited_for_it() -> None:
@@ -126,24 +137,23 @@ def test_what_an_asynchronous_collective_takes_is_what_is_waited_for_it() -> Non
 
 
 def test_fsdp2_gathers_in_the_forward_and_the_backward() -> None:
-    done = job("fsdp2", ranks=2)
+    done = near_the_truth("fsdp2", "forward", "backward", "comm", "other", "gc", ranks=2)
     for page in done.pages:
         assert page.newest.number == 12
         launched, returned, _ = page.group(0)
         assert launched == returned > 12 * 3
         assert page.totals()["comm"] > 0
-    assert_near_the_truth(done, "forward", "backward", "comm", "other", "gc")
 
 
 @pytest.mark.skipif(not torch_python_has("deepspeed"), reason="that Python has no deepspeed")
 def test_zero_has_one_step_for_many_optimizer_calls() -> None:
-    done = job("zero", ranks=2, preload=("deepspeed",))
+    # Its reduction of the gradients runs within the backward.
+    but = ("backward", "comm", "other", "gc")
+    done = near_the_truth("zero", *but, ranks=2, preload=("deepspeed",))
     for page in done.pages:
         assert page.newest.number == 10
         assert {step.micro_steps for step in page.steps} == {2}
         assert page.totals()["comm"] > 0
-    # Its reduction of the gradients runs within the backward.
-    assert_near_the_truth(done, "backward", "comm", "other", "gc")
 
 
 def test_versions_and_precision_are_told() -> None:
