@@ -161,6 +161,8 @@ class CollectorFeed:
         watched = set(self._wishes.pids)
         gone = sorted((self._seen & watched) - there)
         self._seen = watched & there
+        if gone and not self._seen:
+            self.title = f"pid {gone[0]} has ended"
         return [Notice(f"process {pid} has ended") for pid in gone]
 
     def _restart(self, why: str, patience: Patience) -> Iterator[Notice]:

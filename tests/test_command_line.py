@@ -177,6 +177,7 @@ def test_the_screen_says_when_the_process_has_ended(node: SimulatedNvml) -> None
         watched.kill()
         watched.wait()
         program.wait_for(f"process {watched.pid} has ended", 10)
+        program.wait_for(f" pid {watched.pid} has ended ", 10)  # in the first line, for good
         program.type("q")
         assert program.process.wait(10) == 0
 

@@ -32,7 +32,7 @@ _MEDIUM_COLUMNS_FROM = 116
 _FULL_COLUMNS_FROM = 132
 _TWO_GAPS_FROM = 176
 _WORTH_SAYING_SECONDS = 2.0
-_DEAD_SHOWN_SECONDS = 3600.0
+DEAD_SHOWN_SECONDS = 3600.0
 """For so long a GPU that nobody took since shows who died on it."""
 
 _COMPACT: tuple[Column[GpuRow], ...] = (
@@ -223,7 +223,7 @@ def _ranks(view: View) -> dict[int, RankFrame]:
         (rank.gpu_index, rank)
         for job in view.frame.jobs
         for rank in job.ranks
-        if rank.gpu_index is not None and (rank.ended_age_seconds or 0.0) < _DEAD_SHOWN_SECONDS
+        if rank.gpu_index is not None and (rank.ended_age_seconds or 0.0) < DEAD_SHOWN_SECONDS
     ]
     return dict(sorted(placed, key=lambda place: -(place[1].ended_age_seconds or 0.0)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
@@ -14,6 +15,7 @@ from ..glyphs import DASH, DOT, TIMES
 from ..lines import Line, LineBuilder, Span, plain, spans_width
 from ..view import View
 from .finding_lines import causes
+from .gpu_table import DEAD_SHOWN_SECONDS
 from .marks import severity_mark
 
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
@@ -61,10 +63,26 @@ def _parts(frame: Frame, *, wide: bool) -> list[_Part]:
         (3, [(models(frame.gpus, wide=wide), "text")]),
         (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
-    jobs = frame.running or frame.jobs[-1:]
-    if jobs:
-        parts += _job_parts(max(jobs, key=lambda job: len(job.ranks)), len(jobs) - 1)
+    if frame.running:
+        most = max(frame.running, key=lambda job: len(job.ranks))
+        parts += _job_parts(most, len(frame.running) - 1)
+    else:
+        parts += _last_parts(frame.jobs)
     return parts
+
+
+def _last_parts(jobs: Sequence[JobFrame]) -> list[_Part]:
+    """Where none runs, the one that died last, as long as that may be what one has come for."""
+    died = [
+        (max(rank.ended_age_seconds or 0.0 for rank in job.ranks), job) for job in jobs if job.ranks
+    ]
+    age, job = min(died, key=lambda each: each[0], default=(math.inf, None))
+    if job is None or age >= DEAD_SHOWN_SECONDS:
+        return []
+    return [
+        (1, [(plain(job.name), "strong")]),
+        (2, [(f"died {format.duration(age)} ago", "error")]),
+    ]
 
 
 def _job_parts(job: JobFrame, others: int) -> list[_Part]:
