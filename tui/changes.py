@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .lines import Line, Span, width_of
 
-JOIN_CELLS = 24
+JOIN_CELLS = 48
 """Moving the cursor costs as many bytes as writing 8 cells again; and each run costs time here."""
 
 
