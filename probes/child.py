@@ -7,6 +7,7 @@ import fcntl
 import os
 import select
 import signal
+import threading
 import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +26,8 @@ def readable(descriptor: int, seconds: float) -> bool:
 
 class Child:
     """A process of its own, in a session of its own: Ctrl-C and Ctrl-Z are for the front end alone.
+
+    It may be used from any thread: a deadline may end what another thread is ending just now.
 
     Args:
         start: starts it, with pipes as its standard input and output; returns its pid.
@@ -49,30 +52,46 @@ class Child:
         os.set_blocking(self.input, False)
         with contextlib.suppress(OSError):  # without it, a sample comes in pieces
             fcntl.fcntl(self.output, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        self._lock = threading.Lock()
+        """Held where a descriptor is used or the child is reaped: both can be done away with once."""
+        self._open = True
         self._ended: str | None = None
 
     def write(self, data: bytes) -> None:
         """To its standard input; nothing happens where it does not read any more."""
-        with contextlib.suppress(OSError):
-            os.write(self.input, data)
+        with self._lock, contextlib.suppress(OSError):
+            if self._open:
+                os.write(self.input, data)
 
     def kill(self) -> None:
         """Ask the kernel to end it."""
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+        with self._lock, contextlib.suppress(ProcessLookupError):
+            if self._open:
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def ended_within(self, seconds: float) -> str | None:
         """How it ended, in words; ``None`` where it has not, after so many seconds."""
-        if self._ended is None and readable(self._handle, seconds):
-            _, status = os.waitpid(self.pid, 0)
-            code = os.waitstatus_to_exitcode(status)
-            self._ended = f"signal {-code}" if code < 0 else f"exit code {code}"
+        # The wait is outside of the lock: who asks for less shall not wait for who asks for more.
+        if self._ended is None and self._open and readable(self._handle, seconds):
+            with self._lock:
+                if self._ended is None and self._open:
+                    self._ended = self._reaped()
         return self._ended
 
     def close(self) -> None:
-        """Close the pipes: nobody may read or write any more."""
-        for descriptor in (self.input, self.output, self._handle):
-            os.close(descriptor)
+        """Close the pipes: nobody may read or write any more. Again, it does nothing."""
+        with self._lock:
+            if not self._open:
+                return
+            self._open = False
+            for descriptor in (self.input, self.output, self._handle):
+                os.close(descriptor)
+
+    def _reaped(self) -> str:
+        """How it ended: it has, so this does not wait."""
+        _, status = os.waitpid(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def forked(run: Callable[[], object]) -> Callable[[int, int], int]:

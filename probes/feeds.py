@@ -58,7 +58,10 @@ class Feed(Protocol):
         ...
 
     def close(self) -> str:
-        """End it, in half a second at most. Returns a line on what had to be left behind, or ''."""
+        """End it, in half a second at most; from any thread, and more than once.
+
+        Returns a line on what had to be left behind, or ''.
+        """
         ...
 
 

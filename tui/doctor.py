@@ -15,6 +15,7 @@ from .exits import COULD_NOT_LOOK, OK, complain
 from .output import say, say_json
 
 PATIENCE_SECONDS = 4.0
+"""For a source that takes its time to answer."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,14 +70,18 @@ def _sources() -> tuple[SourceStatus, ...]:
     """
     feed = CollectorFeed(0.5)
     found: tuple[SourceStatus, ...] = ()
-    deadline = threading.Timer(PATIENCE_SECONDS, feed.close)
+    deadline = threading.Timer(2 * PATIENCE_SECONDS, feed.close)  # for a collector that is mute
     deadline.start()
+    began: float | None = None
     try:
         for message in feed.messages():
-            if isinstance(message, Sample):
-                found = message.sources
-                if found and all(source.status != "stale" for source in found):
-                    break
+            if not isinstance(message, Sample):
+                continue
+            began = message.monotonic_seconds if began is None else began
+            found = message.sources
+            settled = found and all(source.status != "stale" for source in found)
+            if settled or message.monotonic_seconds - began >= PATIENCE_SECONDS:
+                break
     finally:
         deadline.cancel()
         feed.close()
