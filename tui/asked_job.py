@@ -15,6 +15,28 @@ from ..rules.finding import Judgement
 from .watch import Watch
 
 
+class AskedProcess:
+    """The process that was asked about, from frame to frame: its number may come to mean another one."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._began: float | None = None
+        self.ended = False
+        """It was there, and is not any more."""
+
+    def follow(self, frame: Frame) -> None:
+        """Look for it in a frame."""
+        process = frame.process(self.pid)
+        if process is None:
+            processes = frame.source("processes")
+            self.ended |= processes is not None and processes.status == "ok"
+            return
+        if self._began is None:
+            self._began = process.start_time_seconds
+        unreaped = process.state in ("Z", "X") and (process.threads or 0) <= 1
+        self.ended |= unreaped or process.start_time_seconds != self._began
+
+
 def job_of(frame: Frame, pid: int) -> JobFrame | None:
     """The job that the process belongs to, started, or was started by."""
     for job in frame.jobs:

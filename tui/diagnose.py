@@ -7,13 +7,14 @@ from argparse import Namespace
 import msgspec
 
 from ..probes.feeds import FeedError
-from ..probes.frame import Frame, JobFrame
+from ..probes.frame import JobFrame
 from ..probes.stack_groups import StackGroup, merge
-from ..rules.finding import Evidence, Finding, Judgement
-from .asked_job import job_of, until
+from ..rules.finding import Blind, Finding, Judgement
+from .asked_job import AskedProcess, job_of, until
+from .diagnosis_text import as_text, unseen_gpus
 from .exits import COULD_NOT_LOOK, FINDINGS, OK, complain
+from .missing import HELP_WITHOUT_DRIVER
 from .output import say, say_json
-from .rank_lines import group_lines, means_line, rank_lines
 from .watch import Watch
 
 WISH_SECONDS = 8.0
@@ -29,46 +30,74 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     job: JobFrame | None
     groups: tuple[StackGroup, ...]
     findings: tuple[Finding, ...]
+    blind_rules: tuple[Blind, ...]
+    """Rules that could not look: that they found nothing means nothing."""
+    why_no_gpus: str
+    """Why no GPU was looked at; empty where some were."""
 
 
 def diagnose(watch: Watch, options: Namespace) -> int:
     """Watch, print, and return the exit code."""
-    pid: int | None = options.pid[0] if options.pid else None
+    asked = AskedProcess(options.pid[0]) if options.pid else None
     last: Judgement | None = None
     job: JobFrame | None = None
     try:
-        for last in until(watch, options.seconds):
-            found = job_of(last.frame, pid) if pid else None
+        for judgement in until(watch, options.seconds):
+            found = None
+            if asked is not None:
+                asked.follow(judgement.frame)
+                found = job_of(judgement.frame, asked.pid)
+                if asked.ended and found is None:
+                    break  # what was seen of it before is what there is to tell
             if found is not None:
                 if job is None:
                     watch.take_stacks([rank.pid for rank in found.ranks], WISH_SECONDS)
                 job = found
+            last = judgement
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
     finally:
         watch.close()
         if watch.stuck:
             complain(watch.stuck)
-    if last is None or (pid and job is None):
-        return complain(why_no_job(pid), COULD_NOT_LOOK)
-    shown = _findings(last, job)
-    if options.format == "json":
-        say_json(as_json(last.frame, job, shown))
-    else:
-        say(as_text(last.frame, job, shown))
-    counts = any(each.state == "active" and each.severity != "info" for each in shown)
-    return FINDINGS if counts else OK
+    ended = has_ended(asked) if asked is not None and asked.ended else ""
+    if last is None or (asked is not None and job is None):
+        return complain(ended or why_no_job(asked), COULD_NOT_LOOK)
+    return _tell(last, job, ended, options)
 
 
-def why_no_job(pid: int | None) -> str:
+def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Namespace) -> int:
+    """Print what was seen, and say what stood against seeing more; returns the exit code."""
+    shown = _findings(judgement, job)
+    weighty = [finding for finding in shown if finding.severity != "info"]
+    unseen = unseen_gpus(judgement.frame) if job is None else ""
+    if weighty or not unseen:
+        if options.format == "json":
+            say_json(as_json(judgement, job, shown))
+        else:
+            say(as_text(judgement, job, shown, ended=ended))
+    if ended:
+        return complain(ended, COULD_NOT_LOOK)
+    if any(finding.state == "active" for finding in weighty):
+        return FINDINGS
+    return complain(f"{unseen}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK) if unseen else OK
+
+
+def has_ended(asked: AskedProcess) -> str:
+    """One sentence on a process that is not there any more."""
+    return f"process {asked.pid} has ended"
+
+
+def why_no_job(asked: AskedProcess | None) -> str:
     """One sentence on why there was nothing to look at."""
-    if pid is None:
+    if asked is None:
         return "nothing came to look at"
-    return f"process {pid} leads to no training job: neither it nor its children are Python ranks"
+    return f"process {asked.pid} leads to no training job: neither it nor its children are Python ranks"
 
 
-def as_json(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -> bytes:
+def as_json(judgement: Judgement, job: JobFrame | None, findings: tuple[Finding, ...]) -> bytes:
     """One object; the names are the public ones."""
+    frame = judgement.frame
     report = Report(
         schema_version=frame.schema_version,
         time_seconds=frame.time_seconds,
@@ -76,23 +105,10 @@ def as_json(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -
         job=job,
         groups=merge(job, frame) if job else (),
         findings=findings,
+        blind_rules=judgement.blind,
+        why_no_gpus=unseen_gpus(frame),
     )
     return msgspec.json.encode(report) + b"\n"
-
-
-def as_text(frame: Frame, job: JobFrame | None, findings: tuple[Finding, ...]) -> str:
-    """For people."""
-    lines: list[str] = []
-    if job is not None:
-        size = "" if job.world_size is None else f" of {job.world_size}"
-        lines.append(f"{job.name}: {len(job.ranks)} ranks here{size}; {means_line(job, frame)}")
-    for finding in findings:
-        lines += _finding_lines(finding)
-    if not any(each.severity != "info" for each in findings):
-        lines.append("Nothing is wrong, as far as could be seen.")
-    if job is not None:
-        lines += ["", *group_lines(job, frame, stacks=False), "", *rank_lines(job)]
-    return "\n".join(lines)
 
 
 def _findings(judgement: Judgement, job: JobFrame | None) -> tuple[Finding, ...]:
@@ -102,20 +118,3 @@ def _findings(judgement: Judgement, job: JobFrame | None) -> tuple[Finding, ...]
         for finding in judgement.findings
         if finding.state != "cleared" and (job is None or finding.subject.job in (None, job.id))
     )
-
-
-def _finding_lines(finding: Finding) -> list[str]:
-    seen = f" (pending, seen {finding.seen_seconds:.0f} s)" if finding.state == "pending" else ""
-    subject = finding.subject
-    who = f"rank {subject.rank}" if subject.rank is not None else f"{subject.kind} {subject.id}"
-    return [
-        f"{finding.severity.upper()} {finding.id} {finding.name}: {who}{seen}",
-        *(f"    {_evidence(each)}" for each in finding.evidence),
-        f"    next: {finding.next_step}",
-    ]
-
-
-def _evidence(evidence: Evidence) -> str:
-    value = evidence.value
-    words = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return f"{evidence.signal}: {words} {evidence.unit}".rstrip()

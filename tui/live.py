@@ -15,13 +15,13 @@ from ..rules.engine import Engine
 from .arguments import UsageError
 from .attaching import caution, refusal
 from .exits import COULD_NOT_LOOK, complain
+from .missing import HELP_WITHOUT_DRIVER
 from .output import output_is_utf8
 from .thresholds import thresholds
 from .watch import Watch
 
 FIRST_SECONDS = 2.0
 """So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""
-_HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 
 
 def watch(options: Namespace) -> int:
@@ -84,7 +84,7 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
         why = why_not(first) if first else ""
         if why:
             feed.close()
-            return complain(f"{why}; {_HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
+            return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
     watched = Watch(feed, engine)
     ascii_only = options.ascii or not output_is_utf8()

@@ -9,6 +9,8 @@ from .lines import plain
 from .view import Target
 from .widgets.evidence import words_of
 
+HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
+
 _IN_THE_ROW = (
     "utilization_ratio",
     "sm_active_ratio",
@@ -33,11 +35,28 @@ def why_no_gpus(frame: Frame) -> str:
     if frame.gpus or source is None:
         return ""
     if source.status == "ok":
-        return "the NVIDIA driver lists no GPU"
+        mute = len(mute_gpus(frame))
+        return (
+            f"the NVIDIA driver does not answer about any of its GPUs ({mute})"
+            if mute
+            else "the NVIDIA driver lists no GPU"
+        )
     if source.status == "stale":
-        waited = f" for {format.duration(source.busy_seconds)}" if source.busy_seconds else ""
-        return source.reason or f"the NVIDIA driver has not answered{waited}"
+        if source.busy_seconds:
+            return f"the NVIDIA driver has not answered for {format.duration(source.busy_seconds)}"
+        return source.reason or "the NVIDIA driver has not answered"
     return source.reason or f"NVML is {source.status}"
+
+
+def mute_gpus(frame: Frame) -> dict[int, str]:
+    """GPUs that have no row, since they never answered: their number and why not."""
+    rows = {gpu.index for gpu in frame.gpus}
+    found: dict[int, str] = {}
+    for source in frame.sources:
+        number = source.name.removeprefix("nvml gpu ")
+        if source.status != "ok" and number.isdecimal() and int(number) not in rows:
+            found[int(number)] = source.reason or source.status
+    return found
 
 
 def why_missing(frame: Frame, target: Target) -> str:

@@ -17,7 +17,7 @@ from ..probes.frame import Frame
 from ..rules.finding import Blind, Finding, Judgement
 from .exits import COULD_NOT_LOOK, OK, complain
 from .lines import text_of, width_of
-from .missing import why_no_gpus
+from .missing import HELP_WITHOUT_DRIVER, why_no_gpus
 from .output import say, say_json
 from .screens.main_picture import draw
 from .view import MIN_WIDTH, View
@@ -47,7 +47,7 @@ def print_once(watch: Watch, options: Namespace) -> int:
             complain(watch.stuck)
     why = why_no_gpus(judgement.frame)
     if why and not options.pid:
-        return complain(f"{why}; `gputop demo` shows a simulated node", COULD_NOT_LOOK)
+        return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     gone = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
     if gone:
         return complain(f"process {gone[0]} has ended", COULD_NOT_LOOK)

@@ -8,8 +8,8 @@ from ..probes.feeds import FeedError
 from ..probes.frame import Frame, JobFrame
 from ..probes.stack_reader import VOTES
 from ..rules.finding import Judgement
-from .asked_job import job_of, until
-from .diagnose import as_json, why_no_job
+from .asked_job import AskedProcess, job_of, until
+from .diagnose import as_json, has_ended, why_no_job
 from .exits import COULD_NOT_LOOK, OK, complain
 from .output import say, say_json
 from .rank_lines import group_lines, means_line, rank_lines
@@ -20,28 +20,40 @@ PATIENCE_SECONDS = 12.0
 
 def print_stacks(watch: Watch, options: Namespace) -> int:
     """Take three dumps of each rank, print them; returns the exit code."""
-    pid: int = options.pid[0]
+    asked = AskedProcess(options.pid[0])
     last: Judgement | None = None
     job: JobFrame | None = None
     try:
-        for last in until(watch, PATIENCE_SECONDS):
-            job = job_of(last.frame, pid) or job
-            if job is not None:
-                watch.take_stacks([rank.pid for rank in job.ranks], PATIENCE_SECONDS)
-                if _complete(job, last.frame):
+        for judgement in until(watch, PATIENCE_SECONDS):
+            asked.follow(judgement.frame)
+            found = job_of(judgement.frame, asked.pid)
+            if found is None:
+                if asked.ended:
                     break
+                continue
+            last, job = judgement, found
+            watch.take_stacks([rank.pid for rank in job.ranks], PATIENCE_SECONDS)
+            if _complete(job, judgement.frame):
+                break
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
     finally:
         watch.close()
+        if watch.stuck:
+            complain(watch.stuck)
+    ended = has_ended(asked) if asked.ended else ""
     if last is None or job is None:
-        return complain(why_no_job(pid), COULD_NOT_LOOK)
-    if options.format == "json":
-        say_json(as_json(last.frame, job, ()))
-    else:
-        lines = [means_line(job, last.frame), "", *group_lines(job, last.frame, stacks=True), ""]
-        say("\n".join([*lines, *rank_lines(job)]))
-    return OK if any(each.main_stacks for each in last.frame.stacks) else COULD_NOT_LOOK
+        return complain(ended or why_no_job(asked), COULD_NOT_LOOK)
+    any_stack = any(each.main_stacks for each in last.frame.stacks)
+    if any_stack or not ended:
+        if options.format == "json":
+            say_json(as_json(last, job, ()))
+        else:
+            lines = [means_line(job, last.frame), "", *group_lines(job, last.frame, stacks=True)]
+            say("\n".join([*lines, "", *rank_lines(job)]))
+    if ended:
+        return complain(ended, COULD_NOT_LOOK)
+    return OK if any_stack else COULD_NOT_LOOK
 
 
 def _complete(job: JobFrame, frame: Frame) -> bool:

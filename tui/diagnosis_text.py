@@ -1,0 +1,106 @@
+"""A diagnosis as text: what was found, and how much of the machine that covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..probes.frame import Frame, JobFrame
+from ..rules.finding import Blind, Finding, Judgement
+from . import format
+from .lines import plain
+from .missing import mute_gpus, why_no_gpus
+from .rank_lines import group_lines, means_line, rank_lines
+from .widgets.evidence import evidence_text, runs_text, subject_text
+
+
+def as_text(
+    judgement: Judgement, job: JobFrame | None, findings: Sequence[Finding], *, ended: str = ""
+) -> str:
+    """For people.
+
+    Args:
+        judgement: what was seen last.
+        job: the one that was asked about, or ``None``.
+        findings: those to be told.
+        ended: that the process which was asked about has ended, or empty.
+    """
+    frame = judgement.frame
+    lines: list[str] = []
+    if job is not None:
+        lines.append(f"{job.name}: {_size(job)}; {means_line(job, frame)}")
+    for finding in findings:
+        lines += _finding_lines(finding)
+    doubts = list(_doubts(judgement))
+    lines += [*_verdict(findings, ended or bool(doubts)), *doubts]
+    if job is not None:
+        lines += ["", *group_lines(job, frame, stacks=False), "", *rank_lines(job)]
+    return "\n".join(lines)
+
+
+def _size(job: JobFrame) -> str:
+    count = len(job.ranks)
+    here = "1 rank here" if count == 1 else f"{count} ranks here"
+    return here if job.world_size is None else f"{here} of {job.world_size}"
+
+
+def _verdict(findings: Sequence[Finding], partial: object) -> Iterator[str]:
+    """The sentence where nothing counts; it is no all-clear unless everything could be looked at."""
+    weighty = [finding for finding in findings if finding.severity != "info"]
+    if any(finding.state == "active" for finding in weighty):
+        return
+    if weighty:
+        yield f"Nothing is certain, {len(weighty)} suspected: watch longer with --for."
+    elif partial:
+        yield "Nothing was found, but not everything could be looked at."
+    else:
+        yield "Nothing is wrong, as far as could be seen."
+
+
+def _doubts(judgement: Judgement) -> Iterator[str]:
+    """What could not be looked at, and why."""
+    frame = judgement.frame
+    why = unseen_gpus(frame)
+    if why:
+        yield f"No GPU was looked at: {plain(why)}"
+    yield from _silent_gpus(frame)
+    blind = judgement.blind
+    if blind:
+        yield f"{len(blind)} of {judgement.rules} rules could not look:"
+        yield from _reasons(blind)
+
+
+def unseen_gpus(frame: Frame) -> str:
+    """Why no GPU was looked at; empty where some were."""
+    return why_no_gpus(frame) or ("" if frame.gpus else "NVML was left out")
+
+
+def _silent_gpus(frame: Frame) -> Iterator[str]:
+    silent = {
+        gpu.index: gpu.status_reason or gpu.status for gpu in frame.gpus if gpu.status != "ok"
+    }
+    if frame.gpus:
+        silent |= mute_gpus(frame)
+    by_reason: dict[str, list[int]] = {}
+    for index, reason in silent.items():
+        by_reason.setdefault(reason, []).append(index)
+    for reason, indices in by_reason.items():
+        verb = "does" if len(indices) == 1 else "do"
+        yield f"GPU {runs_text(indices)} {verb} not answer: {plain(reason)}"
+
+
+def _reasons(blind: Sequence[Blind]) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for rule in blind:
+        by_reason.setdefault(rule.reason, []).append(rule.id)
+    for reason, ids in by_reason.items():
+        yield f"    {plain(reason)}: {', '.join(ids)}"
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    pending = finding.state == "pending"
+    seen = f" (pending, seen {format.duration(finding.seen_seconds)})" if pending else ""
+    who = subject_text(finding.subject)
+    yield f"{finding.severity.upper()} {finding.id} {finding.name}: {who}{seen}"
+    for each in finding.evidence:
+        yield f"    {evidence_text(each)}"
+    yield f"    next: {finding.next_step}"
