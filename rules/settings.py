@@ -9,6 +9,8 @@ A table is a rule, a key one of its thresholds; units are as in the catalogue (`
 from __future__ import annotations
 
 import math
+import os
+import stat
 import tomllib
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +18,9 @@ from typing import Any, cast
 from .catalogue import RULES
 from .nearest import suggestion
 from .rule import Rule, Threshold
+
+MOST_BYTES = 1 << 20
+"""A file with every threshold of every rule has a hundredth of that."""
 
 
 class SettingsError(Exception):
@@ -29,7 +34,7 @@ def load(path: Path) -> dict[str, dict[str, float]]:
         SettingsError: the file cannot be read, or a table, key or value of it means nothing.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _bytes(path).decode()
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -40,6 +45,29 @@ def load(path: Path) -> dict[str, dict[str, float]]:
         raise SettingsError(f"{path} is not valid TOML: {error}") from error
     rules = {rule.id: rule for rule in RULES}
     return {name: _table(path, name, table, rules) for name, table in tables.items()}
+
+
+def _bytes(path: Path) -> bytes:
+    """The whole file, unless it has no end or would be waited for.
+
+    Raises:
+        SettingsError: it is no regular file, or too large to be one with settings.
+        OSError: it cannot be read.
+    """
+    with open(path, "rb", opener=_open) as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise SettingsError(f"{path} is larger than 1 MiB: it cannot be a file of thresholds")
+    return data
+
+
+def _open(path: str, flags: int) -> int:
+    # Without blocking, for a pipe that nobody writes to is waited for when it is opened.
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise SettingsError(f"{path} is not a regular file")
+    return descriptor
 
 
 def _table(path: Path, name: str, table: object, rules: dict[str, type[Rule]]) -> dict[str, float]:

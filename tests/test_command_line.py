@@ -351,6 +351,28 @@ def test_a_broken_settings_file_names_the_nearest_key(tmp_path: Path) -> None:
     assert done.returncode == 64
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("pipe", "is not a regular file"),
+        ("folder", "is not a regular file"),
+        ("device", "is not a regular file"),
+        ("large", "is larger than 1 MiB"),
+    ],
+)
+def test_settings_that_are_no_file_of_settings(tmp_path: Path, kind: str, said: str) -> None:
+    file = Path("/dev/zero") if kind == "device" else tmp_path / "rules.toml"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "large":
+        file.write_text("# much\n" * 200_000)
+    done = run("--rules", str(file), "rules", timeout=20)
+    assert complaint(done).startswith(f"gputop: {file} {said}")
+    assert done.returncode == 64
+
+
 def test_the_terminals_own_size_counts_not_stale_variables() -> None:
     env = {**os.environ, "COLUMNS": "80", "LINES": "24"}
     with closing(Pty([*GPUTOP, "demo", "healthy"], columns=160, lines=40, env=env)) as program:
