@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -48,3 +49,37 @@ def test_a_driver_that_blocks_is_told_with_the_rest(
     assert found[blocked][0] == "stale"
     assert found[blocked][1].startswith("no answer for ")
     assert found["host"][0] == "ok"
+    assert done.returncode == (2 if function == "nvmlInit_v2" else 0)
+
+
+def test_gpus_of_which_every_value_is_refused_are_not_ok() -> None:
+    with SimulatedNvml("h100x8", {"fault.*.*": "NO_PERMISSION"}) as node:
+        done = doctor(node=node)
+    found = states(done.stdout)
+    for index in range(8):
+        state, reason = found[f"nvml gpu {index}"]
+        assert state == "denied"
+        assert "/dev/nvidia" in reason and "root" in reason
+    assert done.returncode == 2
+    assert done.stderr.startswith("gputop: no GPU can be looked at: nvml gpu 0 is denied, ")
+
+
+def test_one_refused_value_does_not_close_a_gpu() -> None:
+    with SimulatedNvml("h100x8") as node:
+        node.fault("nvmlDeviceGetPowerUsage", "*", "NO_PERMISSION")
+        node.lose(5)
+        done = doctor(node=node)
+    found = states(done.stdout)
+    assert found["nvml gpu 0"] == ("ok", "")
+    assert found["nvml gpu 5"] == ("failed", "GPU is lost")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_a_driver_a_process_can_still_be_examined() -> None:
+    with SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node:
+        here = doctor(node=node)
+        own = doctor(str(os.getpid()), node=node)
+    assert here.returncode == 2
+    assert "NVML is absent, the NVIDIA driver is not loaded: modprobe nvidia" in here.stderr
+    assert here.stdout.count("\nsources\n") == 1
+    assert (own.returncode, own.stderr) == (0, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from argparse import Namespace
+from collections.abc import Sequence
 
 import msgspec
 
@@ -11,6 +12,7 @@ from ..probes.feeds import CollectorFeed, FeedError
 from ..probes.means import Means, means_here, means_of
 from ..probes.sample import Sample, SourceStatus
 from .attaching import refusal
+from .doctor_sources import gpu_number, statuses
 from .exits import COULD_NOT_LOOK, OK, complain
 from .output import say, say_json
 
@@ -32,20 +34,24 @@ def examine(options: Namespace) -> int:
     if pid is not None and (why := refusal(pid)):
         return complain(why, COULD_NOT_LOOK)
     try:
-        sources = _sources()
+        sample = _sample()
     except FeedError as error:
         complain(str(error))
-        sources = ()
+        sample = None
     found = Findings(
         pid=pid,
         means=tuple(means_of(pid) if pid is not None else means_here()),
-        sources=sources,
+        sources=statuses(sample) if sample else (),
     )
     if options.format == "json":
         say_json(msgspec.json.encode(found) + b"\n")
     else:
         say(as_text(found))
-    return OK
+    if pid is not None:
+        return OK if any(means.open for means in found.means) else COULD_NOT_LOOK
+    if any(gpu_number(each.name) is not None and each.status == "ok" for each in found.sources):
+        return OK
+    return complain(_why_no_gpu(found.sources), COULD_NOT_LOOK)
 
 
 def as_text(found: Findings) -> str:
@@ -62,14 +68,27 @@ def as_text(found: Findings) -> str:
     return "\n".join(lines)
 
 
-def _sources() -> tuple[SourceStatus, ...]:
-    """How the sources of a collector fare on this machine.
+def _why_no_gpu(sources: Sequence[SourceStatus]) -> str:
+    """One sentence on why nothing about GPUs can be looked at."""
+    for source in sources:
+        if source.name == "nvml" and source.status != "ok":
+            return f"no GPU can be looked at: NVML is {source.status}, {source.reason}"
+    closed = [each for each in sources if gpu_number(each.name) is not None]
+    if closed:
+        return (
+            f"no GPU can be looked at: {closed[0].name} is {closed[0].status}, {closed[0].reason}"
+        )
+    return "no GPU can be looked at: the NVIDIA driver lists none"
+
+
+def _sample() -> Sample | None:
+    """What a collector on this machine gives once all its sources have answered, or time is up.
 
     Raises:
         FeedError: when it does not start.
     """
     feed = CollectorFeed(0.5)
-    found: tuple[SourceStatus, ...] = ()
+    found: Sample | None = None
     deadline = threading.Timer(2 * PATIENCE_SECONDS, feed.close)  # for a collector that is mute
     deadline.start()
     began: float | None = None
@@ -77,9 +96,9 @@ def _sources() -> tuple[SourceStatus, ...]:
         for message in feed.messages():
             if not isinstance(message, Sample):
                 continue
+            found = message
             began = message.monotonic_seconds if began is None else began
-            found = message.sources
-            settled = found and all(source.status != "stale" for source in found)
+            settled = found.sources and all(each.status != "stale" for each in found.sources)
             if settled or message.monotonic_seconds - began >= PATIENCE_SECONDS:
                 break
     finally:
