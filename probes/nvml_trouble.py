@@ -15,7 +15,7 @@ _NO_LIBRARY = "no NVIDIA driver library (libnvidia-ml.so.1) on this machine"
 NO_BINDING = "the Python package nvidia-ml-py is not installed"
 _NOT_LOADED = "the NVIDIA driver is not loaded: modprobe nvidia"
 _RELOADED = "the NVIDIA driver was shut down under us; initialising it again"
-_DENIED = "no permission to use the NVIDIA driver: is this user allowed to open /dev/nvidiactl?"
+_DENIED = "no permission to use the NVIDIA driver: this user must be allowed to open /dev/nvidiactl"
 _SILENT = (
     "the driver answers nothing about any GPU ({}): in a container, device access was taken away "
     "and it must be restarted; else see the kernel log"

@@ -87,6 +87,11 @@ def test_help_names_every_command() -> None:
         (["-5"], "positive"),
         (["99999999999999999999"], "process id"),
         (["rules", "HTS107"], "did you mean HST107"),
+        (["rules", "HW999"], "there is no rule HW999; rules are HST107, "),
+        (["demo", "nosuch", "--once"], "there is no scenario 'nosuch'; scenarios are healthy, "),
+        (["demo", "thermal", "--once"], "did you mean thermal-throttle?\n"),
+        (["attach", "--name", "("], "'(' is no regular expression"),
+        (["stacks", "--name", "a{99999999999}"], "is no regular expression"),
         (["--rules", "/nowhere/rules.toml", "--once"], "/nowhere/rules.toml"),
     ],
 )
@@ -101,6 +106,22 @@ def test_no_driver_is_one_line_that_names_the_demo(words: list[str]) -> None:
     with SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node:
         done = run(*words, env=node.env())
     assert "gputop demo" in complaint(done)
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({"fault.nvmlInit_v2.system": "NO_PERMISSION"}, "to open /dev/nvidiactl; `gputop demo`"),
+        ({"delay.nvmlInit_v2.system": 30}, "gputop: the NVIDIA driver has not answered for "),
+        ({"delay.*.*": 30}, "gputop: the NVIDIA driver does not answer about any of its GPUs (8)"),
+    ],
+    ids=["denied", "hangs", "no GPU answers"],
+)
+def test_the_one_line_names_who_does_not_answer(state: dict[str, str | float], said: str) -> None:
+    with SimulatedNvml("h100x8", {**state}) as node:
+        done = run("--once", env=node.env())
+    assert said in complaint(done)
     assert done.returncode == 2
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -182,7 +183,10 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
     which.add_argument(
-        "--name", metavar="REGEX", help="the oldest training process whose command fits"
+        "--name",
+        type=_regular_expression,
+        metavar="REGEX",
+        help="the oldest training process whose command fits",
     )
 
 
@@ -221,6 +225,14 @@ def _add_settings(parser: argparse.ArgumentParser, default: object) -> None:
         metavar="FILE",
         help="TOML file with other thresholds for the rules",
     )
+
+
+def _regular_expression(text: str) -> str:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+    return text
 
 
 def _seconds(text: str) -> float:

@@ -116,13 +116,13 @@ def why_not(sample: Sample) -> str:
 
 def _feed(options: Namespace, once: bool) -> Feed:
     if options.command == "demo":
-        from ..probes.simulator import SCENARIOS, UnknownScenario
+        from ..probes.simulator import UnknownScenario
         from ..probes.simulator.feed import DemoFeed
 
         try:
             return DemoFeed(options.scenario, options.interval)
         except UnknownScenario as error:
-            raise UsageError(f"{error}; scenarios are {', '.join(SCENARIOS)}") from error
+            raise UsageError(str(error)) from error
     if options.name:
         from .asked_job import pid_named
 

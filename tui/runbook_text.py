@@ -33,8 +33,7 @@ def print_rules(rule_id: str | None, settings: str | None) -> int:
     try:
         rule = find(rule_id)
     except UnknownRule as error:
-        ids = ", ".join(rule.id for rule in RULES)
-        raise UsageError(f"{error}; rules are {ids}") from error
+        raise UsageError(str(error)) from error
     width = min(100, shutil.get_terminal_size((100, 24)).columns)
     page = runbook(rule)
     say("\n".join(page_lines(page, width, changed.get(page.id, {}))))

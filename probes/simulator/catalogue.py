@@ -39,6 +39,9 @@ _ALL = (
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}
 
+_LIKE = 0.7
+"""How alike a name must be, from 0 to 1, to be the one that was meant."""
+
 
 def scenario(name: str) -> Scenario:
     """The scenario of that name.
@@ -47,6 +50,7 @@ def scenario(name: str) -> Scenario:
         UnknownScenario: when there is none.
     """
     if name not in SCENARIOS:
-        nearest = get_close_matches(name, SCENARIOS, 1, 0.4)
-        raise UnknownScenario(name, nearest[0] if nearest else None)
+        near = get_close_matches(name, SCENARIOS, 1, _LIKE)
+        near += [each for each in SCENARIOS if each.startswith(name)]
+        raise UnknownScenario(name, near[0] if name and near else None, tuple(SCENARIOS))
     return SCENARIOS[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -68,8 +68,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 class UnknownScenario(KeyError):
     """There is no scenario of that name. The text is one sentence for people."""
 
-    def __init__(self, name: str, nearest: str | None) -> None:
-        hint = f"; did you mean {nearest}?" if nearest else ""
+    def __init__(self, name: str, nearest: str | None, names: Sequence[str]) -> None:
+        hint = f"; did you mean {nearest}?" if nearest else f"; scenarios are {', '.join(names)}"
         self.message = f"there is no scenario {name!r}{hint}"
         super().__init__(self.message)
 

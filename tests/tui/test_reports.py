@@ -80,5 +80,3 @@ def test_a_job_by_its_name(sleeper: int) -> None:
     assert pid_named("gputop-test-sleep(er)") == sleeper
     with pytest.raises(FeedError, match="no training process"):
         pid_named("no such job as th[i]s")
-    with pytest.raises(FeedError, match="no regular expression"):
-        pid_named("(")
