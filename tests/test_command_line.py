@@ -68,6 +68,39 @@ def test_help_names_every_command() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("attach", "PID of a process of the job"),
+        ("diagnose", "how long to watch, 1 to 3600 (30)"),
+        ("diagnose", "1 something is wrong, 2 it could not look"),
+        ("stacks", "Take the Python stacks of every rank"),
+        ("doctor", "PID of the process to examine"),
+        ("run", "Start a job"),
+        ("probe", "PID of a process with the probe in it"),
+        ("demo", "SCENARIO what goes wrong; --list tells all (input-bound)"),
+        ("rules", "ID of one rule, such as HW201"),
+        ("collect", "leave this source alone"),
+    ],
+)
+def test_the_help_of_a_command_describes_it_and_its_words(command: str, said: str) -> None:
+    shown = run(command, "--help", env={**os.environ, "COLUMNS": "300"}).stdout
+    assert said in " ".join(shown.split())
+    description = shown.split("\n\n")[1]
+    assert description[0].isupper() and description.endswith("."), description
+    words = shown[shown.index(description) + len(description) :]
+    for line in re.findall(r"^  \S.*(?:\n {4,}\S.*)?", words, re.MULTILINE):
+        assert re.search(r"\S(?: {2,}|\n {4,})\S", line), f"{line!r} has no text"
+
+
+def test_a_terminal_without_a_screen_gets_one_frame_and_the_reason() -> None:
+    command = ["env", "TERM=dumb", *GPUTOP, "demo", "healthy"]
+    with closing(Pty(command, columns=120, lines=40, env=os.environ)) as program:
+        assert program.process.wait(30) == 0
+        program.wait_for("no screen can be drawn on this terminal (TERM is dumb)", 5)
+        program.wait_for("node17", 5)
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--onse"], "did you mean --once?"),

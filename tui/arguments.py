@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
 from ..probes.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from ..rules.nearest import suggestion
+from . import argument_values as values
 from .job_arguments import add_inject, add_probe, add_run, split_job
 from .output import say
 
 FORMATS = ("text", "json")
-_PID_DIGITS = 9
-_LONGEST_SECONDS = 3600.0
 SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host", "infiniband", "topology", "numa")
 
 
 _HELP = "gputop --help shows all"
+_INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
+_SCENARIO = "input-bound"
+"""What ``gputop demo`` plays unless another one is named."""
 
 
 class UsageError(Exception):
@@ -121,6 +122,8 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     attach = commands.add_parser(
         "attach",
         help="watch the job that a process belongs to; without one, choose among the jobs here",
+        description="Watch the job that a process belongs to: the process itself, what started it and "
+        "what it started. Without one, the only job of this machine, or a choice among them.",
         allow_abbrev=False,
     )
     _add_job(attach)
@@ -129,62 +132,121 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     _add_reports(commands.add_parser)
 
     add_run(commands)
-    add_probe(commands, _pid, FORMATS)
+    add_probe(commands, values.pid, FORMATS)
 
     demo = commands.add_parser(
-        "demo", help="a simulated node with 8 GPUs: no driver needed", allow_abbrev=False
+        "demo",
+        help="a simulated node with 8 GPUs: no driver needed",
+        description="Watch a simulated node with 8 GPUs on which something goes wrong, to learn what "
+        "that looks like. It needs no GPU and no driver, and nothing in it is real.",
+        allow_abbrev=False,
     )
-    demo.add_argument("scenario", nargs="?", default="input-bound", metavar="SCENARIO")
+    demo.add_argument(
+        "scenario",
+        nargs="?",
+        default=_SCENARIO,
+        metavar="SCENARIO",
+        help=f"what goes wrong; --list tells all ({_SCENARIO})",
+    )
     demo.add_argument("--list", action="store_true", help="print the scenarios and exit")
     _add_viewing(demo, suppress=True)
 
     rules = commands.add_parser(
-        "rules", help="the catalogue of rules, or one rule's runbook", allow_abbrev=False
+        "rules",
+        help="the catalogue of rules, or one rule's runbook",
+        description="List the rules by which findings are made, or show one: what it means, how to make "
+        "sure, what to do, its thresholds and where they are from.",
+        allow_abbrev=False,
     )
-    rules.add_argument("rule", nargs="?", metavar="ID")
+    rules.add_argument("rule", nargs="?", metavar="ID", help="of one rule, such as HW201 (all)")
     _add_settings(rules, argparse.SUPPRESS)
 
     collect = commands.add_parser(
         "collect",
         help="write samples to standard output, for a front end elsewhere",
+        description="Look, judge nothing, and write samples to standard output in binary, until standard "
+        "input ends. For a front end elsewhere; not for a terminal.",
         allow_abbrev=False,
     )
-    collect.add_argument("--interval", type=_interval, default=1.0, metavar="SECONDS")
-    collect.add_argument("--without", action="append", choices=SOURCES, default=[])
-    collect.add_argument("--pid", action="append", type=_pid, default=[], metavar="PID")
+    collect.add_argument(
+        "--interval", type=values.interval, default=1.0, metavar="SECONDS", help=_INTERVAL_HELP
+    )
+    collect.add_argument(
+        "--without",
+        action="append",
+        choices=SOURCES,
+        default=[],
+        help="leave this source alone; may be given again",
+    )
+    collect.add_argument(
+        "--pid",
+        action="append",
+        type=values.pid,
+        default=[],
+        metavar="PID",
+        help="watch this process and its tree too; may be given again",
+    )
     return parser, commands.choices
 
 
 def _add_reports(add: Callable[..., _Parser]) -> None:
     """The commands that look at a job without a screen."""
     diagnose = add(
-        "diagnose", help="watch for a while, then print what is wrong", allow_abbrev=False
+        "diagnose",
+        help="watch for a while, then print what is wrong",
+        description="Watch for a while without a screen, then print what is wrong, the numbers that "
+        "prove it, and what each rank does.",
+        epilog="Exit codes: 0 nothing certain was found, 1 something is wrong, 2 it could not look or the "
+        "process has ended, 64 wrong usage.",
+        allow_abbrev=False,
     )
-    diagnose.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
+    _add_pid(diagnose, "of the job to look at (the whole machine)")
     diagnose.add_argument(
-        "--for", dest="seconds", type=_seconds, default=30.0, metavar="SECONDS", help="(30s)"
+        "--for",
+        dest="seconds",
+        type=values.seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30)",
     )
     _add_viewing(diagnose, suppress=True)
 
     stacks = add(
-        "stacks", help="where every rank of a job is, by its Python stack", allow_abbrev=False
+        "stacks",
+        help="where every rank of a job is, by its Python stack",
+        description="Take the Python stacks of every rank of a job, which is not paused for it, and print "
+        "where each is, with ranks at the same place as one. Without a process, the only job of "
+        "this machine, or a list of them.",
+        allow_abbrev=False,
     )
     _add_job(stacks)
     _add_viewing(stacks, suppress=True)
 
     doctor = add(
-        "doctor", help="what can be read here, what cannot, and what would help", allow_abbrev=False
+        "doctor",
+        help="what can be read here, what cannot, and what would help",
+        description="Try every way of looking at this machine, or at one process, and print of each "
+        "whether it is open, what it gives and costs, and what would open it.",
+        epilog="Exit codes: 0 there is something to look at, 2 no GPU can be looked at or the process "
+        "cannot, 64 wrong usage.",
+        allow_abbrev=False,
     )
-    doctor.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
-    doctor.add_argument("--format", choices=FORMATS, default="text")
+    _add_pid(doctor, "of the process to examine (this machine alone)")
+    doctor.add_argument("--format", choices=FORMATS, default="text", help="how to print it (text)")
+
+
+def _add_pid(parser: argparse._ActionsContainer, what: str) -> None:
+    parser.add_argument(
+        "pid", type=values.pid, nargs="?", action="append", metavar="PID", help=what
+    )
 
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("pid", type=_pid, nargs="?", action="append", metavar="PID")
+    _add_pid(which, "of a process of the job")
     which.add_argument(
         "--name",
-        type=_regular_expression,
+        type=values.regular_expression,
         metavar="REGEX",
         help="the oldest training process whose command fits",
     )
@@ -199,10 +261,10 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
     parser.add_argument(
         "-i",
         "--interval",
-        type=_interval,
+        type=values.interval,
         default=default(1.0),
         metavar="SECONDS",
-        help=f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)",
+        help=_INTERVAL_HELP,
     )
     parser.add_argument(
         "--once", action="store_true", default=default(False), help="print one frame and exit"
@@ -225,48 +287,3 @@ def _add_settings(parser: argparse.ArgumentParser, default: object) -> None:
         metavar="FILE",
         help="TOML file with other thresholds for the rules",
     )
-
-
-def _regular_expression(text: str) -> str:
-    try:
-        re.compile(text)
-    except (re.error, OverflowError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
-    return text
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text.removesuffix("s"))
-    except ValueError:
-        seconds = float("nan")
-    if not 1.0 <= seconds <= _LONGEST_SECONDS:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of seconds from 1 to {_LONGEST_SECONDS:g}"
-        )
-    return seconds
-
-
-def _interval(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = float("nan")
-    if not MIN_INTERVAL_SECONDS <= seconds <= MAX_INTERVAL_SECONDS:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number of seconds from {MIN_INTERVAL_SECONDS:g} "
-            f"to {MAX_INTERVAL_SECONDS:g}"
-        )
-    return seconds
-
-
-def _pid(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a process id, which is a positive number"
-        )
-    if not text.strip("0"):
-        raise argparse.ArgumentTypeError(f"{text} is not a process id: the first is 1")
-    if len(text.lstrip("0")) > _PID_DIGITS:
-        raise argparse.ArgumentTypeError(f"{text} is not a process id: none is so large")
-    return int(text)

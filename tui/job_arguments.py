@@ -75,8 +75,12 @@ def add_probe(commands: Any, pid: Callable[[str], int], formats: Sequence[str]) 
         "slows these steps. Files are written by the job, and never overwritten.",
         allow_abbrev=False,
     )
-    probe.add_argument("pid", type=pid, nargs=1, metavar="PID")
-    probe.add_argument("question", choices=QUESTIONS, metavar="|".join(QUESTIONS))
+    probe.add_argument(
+        "pid", type=pid, nargs=1, metavar="PID", help="of a process with the probe in it"
+    )
+    probe.add_argument(
+        "question", choices=QUESTIONS, metavar="|".join(QUESTIONS), help="what to ask it for"
+    )
     probe.add_argument(
         "steps", nargs="?", type=_steps, metavar="N", help=f"of profile ({_DEFAULT_STEPS})"
     )

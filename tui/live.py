@@ -30,6 +30,9 @@ def watch(options: Namespace) -> int:
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
+    if once and not options.once and is_typed_at():
+        terminal = os.environ.get("TERM") or "not set"
+        complain(f"no screen can be drawn on this terminal (TERM is {terminal}): one frame as text")
     code = _choose(options, screen=not once)
     if code is not None:
         return code
@@ -148,4 +151,9 @@ def _feed(options: Namespace, once: bool) -> Feed:
 
 def is_screen() -> bool:
     """Whether there is a terminal that can be drawn on and typed at."""
-    return sys.stdout.isatty() and sys.stdin.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return is_typed_at() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def is_typed_at() -> bool:
+    """Whether there is a terminal at both ends, whatever it can draw."""
+    return sys.stdout.isatty() and sys.stdin.isatty()
