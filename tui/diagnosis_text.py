@@ -38,8 +38,7 @@ def as_text(
 
 
 def _size(job: JobFrame) -> str:
-    count = len(job.ranks)
-    here = "1 rank here" if count == 1 else f"{count} ranks here"
+    here = f"{format.counted(len(job.ranks), 'rank')} here"
     return here if job.world_size is None else f"{here} of {job.world_size}"
 
 

@@ -144,6 +144,18 @@ def clock(time_seconds: float | None, *, seconds: bool = True) -> str:
     return time.strftime("%H:%M:%S" if seconds else "%H:%M", moment)
 
 
+_ONE = {
+    "processes": "process",
+    "errors": "error",
+    "links": "link",
+    "moves": "move",
+    "lanes": "lane",
+    "samples": "sample",
+    "cycles": "cycle",
+}
+"""Units that are counted, and what one of them is called."""
+
+
 def quantity(value: float | str | None, unit: str) -> str:
     """A value in the base unit of that name, as people say it: ``412 ms``, ``1410 MHz``, ``86 °C``."""
     if isinstance(value, str):
@@ -154,7 +166,8 @@ def quantity(value: float | str | None, unit: str) -> str:
     if convert is not None:
         return convert(value)
     text = f"{value:.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.2g}"
-    return f"{text} {unit.replace('_', ' ')}".rstrip()
+    words = _ONE.get(unit, unit) if text == "1" else unit
+    return f"{text} {words.replace('_', ' ')}".rstrip()
 
 
 def _scaled(value: float, width: int) -> str:

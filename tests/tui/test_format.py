@@ -49,6 +49,10 @@ def test_durations(seconds: float | None, text: str) -> None:
         ("rpc_wait", "", "rpc_wait"),
         (None, "bytes", "–"),
         (3.0, "processes", "3 processes"),
+        (1, "processes", "1 process"),
+        (1.0, "errors", "1 error"),
+        (2, "errors", "2 errors"),
+        (0.96, "links", "0.96 links"),
     ],
 )
 def test_quantities_in_the_units_of_people(value: float | str | None, unit: str, text: str) -> None:
