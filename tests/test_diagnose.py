@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from nvml.simulated import SimulatedNvml
@@ -30,7 +30,7 @@ def gputop(*words: str, node: SimulatedNvml | None = None) -> subprocess.Complet
 
 
 @contextmanager
-def python(seconds: float) -> Iterator[int]:
+def python(seconds: float) -> Generator[int]:
     """A Python that sleeps so long, and is waited for when it ends."""
     with subprocess.Popen(
         [sys.executable, "-c", SLEEPS.format(seconds)], stdout=subprocess.PIPE, text=True

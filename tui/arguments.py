@@ -200,7 +200,7 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         "process has ended, 64 wrong usage.",
         allow_abbrev=False,
     )
-    _add_pid(diagnose, "of the job to look at (the whole machine)")
+    _add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")
     diagnose.add_argument(
         "--for",
         dest="seconds",
@@ -231,19 +231,17 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         "cannot, 64 wrong usage.",
         allow_abbrev=False,
     )
-    _add_pid(doctor, "of the process to examine (this machine alone)")
+    _add_pid(doctor.add_argument, "of the process to examine (this machine alone)")
     doctor.add_argument("--format", choices=FORMATS, default="text", help="how to print it (text)")
 
 
-def _add_pid(parser: argparse._ActionsContainer, what: str) -> None:
-    parser.add_argument(
-        "pid", type=values.pid, nargs="?", action="append", metavar="PID", help=what
-    )
+def _add_pid(add_argument: Callable[..., argparse.Action], what: str) -> None:
+    add_argument("pid", type=values.pid, nargs="?", action="append", metavar="PID", help=what)
 
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    _add_pid(which, "of a process of the job")
+    _add_pid(which.add_argument, "of a process of the job")
     which.add_argument(
         "--name",
         type=values.regular_expression,

@@ -44,13 +44,14 @@ def _size(job: JobFrame) -> str:
 
 def _verdict(findings: Sequence[Finding], partial: object) -> Iterator[str]:
     """The sentence where nothing counts; it is no all-clear unless everything could be looked at."""
-    weighty = [finding for finding in findings if finding.severity != "info"]
-    if any(finding.state == "active" for finding in weighty):
+    if any(each.state == "active" and each.severity != "info" for each in findings):
         return
-    if weighty:
-        yield f"Nothing is certain, {len(weighty)} suspected: watch longer with --for."
+    pending = [finding for finding in findings if finding.state == "pending"]
+    nothing = "Nothing else" if len(findings) > len(pending) else "Nothing"
+    if pending:
+        yield f"{nothing} is certain, {len(pending)} suspected: watch longer with --for."
     elif partial:
-        yield "Nothing was found, but not everything could be looked at."
+        yield f"{nothing} was found, but not everything could be looked at."
     else:
         yield "Nothing is wrong, as far as could be seen."
 
