@@ -65,6 +65,8 @@ class Changes:
     every_worker: Mapping[str, Any] = field(default_factory=dict[str, Any])
     more_processes: Sequence[ProcessReading] = ()
     without_job: bool = False
+    without: Sequence[int] = ()
+    """Ranks that are not there, nor their workers."""
     gone_gpus: Sequence[int] = ()
     host: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -214,7 +216,11 @@ def _changed(struct: _Struct, *changes: Mapping[str, Any] | None) -> _Struct:
 
 
 def _gpu(index: int, moment: float, changes: Changes) -> GpuReading:
-    on = () if changes.without_job else (_on_gpu(rank_pid(index), 70 * GIB),)
+    on = (
+        ()
+        if changes.without_job or index in changes.without
+        else (_on_gpu(rank_pid(index), 70 * GIB),)
+    )
     wave = math.sin(moment * 0.9 + index)
     return GpuReading(
         index=index,
@@ -307,6 +313,8 @@ def _job(moment: float, changes: Changes) -> Iterable[ProcessReading]:
     launcher = process(LAUNCHER, moment, name="torchrun", command=command)
     yield _changed(launcher, changes.processes.get(LAUNCHER))
     for index in range(GPUS):
+        if index in changes.without:
+            continue
         pid = rank_pid(index)
         environment = {
             "RANK": str(index),

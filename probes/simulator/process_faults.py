@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
 import msgspec
 
+from ..exits import KEPT_SECONDS
+from ..rank_reading import ExitReading
 from ..sample import GpuReading, Sample
 from .activity import SPINNING, TRAINING, Activity
 from .gpus import MIB
@@ -25,18 +29,26 @@ _WAITS = {
 
 
 def _without_rank(sample: Sample, scene: Scene) -> Sample:
-    """Its processes are gone; its page says what it did last."""
+    """Its processes are gone; its page says what it did last, and the kernel how it ended."""
     if scene.since < _LIVED_SECONDS:
         return sample
     died = scene.onset_seconds + _LIVED_SECONDS
+    died_monotonic = scene.zero_monotonic_seconds + died
     left = msgspec.structs.replace(
         scene.probe_at(_RANK, died),
-        ended_monotonic_seconds=scene.zero_monotonic_seconds + died,
+        ended_monotonic_seconds=died_monotonic,
+    )
+    end = ExitReading(
+        pid=left.pid,
+        start_time_seconds=left.start_time_seconds,
+        monotonic_seconds=died_monotonic,
+        signal=signal.SIGKILL,
     )
     gone = {rank_pid(_RANK), *worker_pids(_RANK)}
     return msgspec.structs.replace(
         sample,
         processes=tuple([each for each in sample.processes if each.pid not in gone]),
+        exits=(end,) if scene.since - _LIVED_SECONDS < KEPT_SECONDS else (),
         probes=tuple([left if probe.pid in gone else probe for probe in sample.probes]),
     )
 
@@ -48,7 +60,7 @@ def _freed(gpu: GpuReading, scene: Scene) -> Fields:
 RANK_DIED = Scenario(
     name="rank-died",
     summary="Rank 5 is killed in backward; its launcher does not notice and the others wait for ever.",
-    finds=("HW211",),
+    finds=("HW211", "RUN424"),
     onset_seconds=-60.0,
     stages=(
         only(

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from ...probes.frame import Frame
+from ...probes.frame import Frame, JobFrame, RankFrame
 from ...probes.rank_frame import GoneRank
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
+from .standstill import names_of
 
 KEPT_SECONDS = 300.0
 TOGETHER_SECONDS = 2.0
@@ -17,8 +18,10 @@ class RankGone(Rule):
     """Rank gone.
 
     Meaning:
-        A rank has ended by a signal or with an error code. Of a job whose ranks all ended, the first
-        one is named; launchers end the others when they notice.
+        A rank has ended by a signal or with an error code, or it is not there any more and has left
+        its probe's page, which it takes away when it ends well: so it is found too when it died before
+        anybody looked. Of a job whose ranks all ended, the first one is named; launchers end the
+        others when they notice.
     Impact:
         The job ends, or waits for that rank until the time limit of its process group.
     Diagnosis:
@@ -34,27 +37,31 @@ class RankGone(Rule):
     severity = "error"
     hold_seconds = 0.0
     clear_seconds = 0.0
-    explains = ("RUN404", "RUN405", "RUN406")
+    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406")
     job_wide = True
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        for job in dict.fromkeys(gone.job_id for gone in scene.frame.gone):
-            gone = _first([each for each in scene.frame.gone if each.job_id == job])
-            age = scene.frame.monotonic_seconds - gone.monotonic_seconds
-            if age < KEPT_SECONDS and (gone.signal is not None or gone.code not in (None, 0)):
-                yield self._verdict(gone, scene.frame)
+        frame = scene.frame
+        fallen = [*_failed(frame), *_left(frame)]
+        for job in dict.fromkeys(gone.job_id for gone in fallen):
+            gone = _first([each for each in fallen if each.job_id == job])
+            age = frame.monotonic_seconds - gone.monotonic_seconds
+            if age < KEPT_SECONDS or _is_missed(gone, frame):
+                yield self._verdict(gone, frame)
 
     def _verdict(self, gone: GoneRank, frame: Frame) -> Verdict:
         others = sum(
             1 for each in frame.gone if each.job_id == gone.job_id and each.pid != gone.pid
         )
+        waiting = _waiting_for(gone, frame)
         xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == gone.pid), None)
         evidence = (
             Evidence(signal="ended by", value=how(gone)),
             Evidence(signal="killed by", value=gone.killer or None),
             Evidence(signal="xid", value=xid),
             Evidence(signal="others that ended after it", value=others or None, unit="processes"),
+            Evidence(signal="kept waiting", value=names_of(waiting) if waiting else None),
         )
         return Verdict(
             subject=Subject(
@@ -68,6 +75,65 @@ class RankGone(Rule):
             evidence=tuple(each for each in evidence if each.value is not None),
             since_monotonic_seconds=gone.monotonic_seconds,
         )
+
+
+def _failed(frame: Frame) -> list[GoneRank]:
+    """Those that were seen to end, of each job whose first one did not end well."""
+    by_job: dict[str, list[GoneRank]] = {}
+    for gone in frame.gone:
+        by_job.setdefault(gone.job_id, []).append(gone)
+    return [gone for ranks in by_job.values() if _has_failed(_first(ranks)) for gone in ranks]
+
+
+def _has_failed(gone: GoneRank) -> bool:
+    return gone.signal is not None or gone.code not in (None, 0)
+
+
+def _left(frame: Frame) -> Iterator[GoneRank]:
+    """Those whose page was left behind while others of their job live on; nobody knows how they ended."""
+    known = {
+        (gone.pid, gone.start_time_seconds)
+        for gone in frame.gone
+        if gone.signal is not None or gone.code is not None
+    }
+    for job in frame.jobs:
+        for rank in job.ranks if job.living else ():
+            age = rank.ended_age_seconds
+            if age is None or age < TOGETHER_SECONDS:
+                continue  # it lives; or the others may be ending with it
+            if (rank.pid, rank.start_time_seconds) in known or _is_replaced(rank.rank, job):
+                continue
+            yield GoneRank(
+                rank=rank.rank,
+                pid=rank.pid,
+                start_time_seconds=rank.start_time_seconds,
+                job_id=job.id,
+                job_name=job.name,
+                monotonic_seconds=frame.monotonic_seconds - age,
+                gpu_index=rank.gpu_index,
+            )
+
+
+def _is_missed(gone: GoneRank, frame: Frame) -> bool:
+    """Its job goes on without it: that is news for as long as it lasts."""
+    job = next((job for job in frame.jobs if job.id == gone.job_id), None)
+    return job is not None and bool(job.living) and not _is_replaced(gone.rank, job)
+
+
+def _is_replaced(number: int | None, job: JobFrame) -> bool:
+    """The launcher has started it again."""
+    return number is not None and number in {rank.rank for rank in job.living}
+
+
+def _waiting_for(gone: GoneRank, frame: Frame) -> list[RankFrame]:
+    """Ranks that are in a collective which it will never enter."""
+    return [
+        rank
+        for job in frame.jobs
+        if job.id == gone.job_id
+        for rank in job.living
+        if gone.rank in rank.waits_for
+    ]
 
 
 def _first(gone: Sequence[GoneRank]) -> GoneRank:
@@ -92,6 +158,8 @@ def _innocence(gone: GoneRank) -> int:
 
 def how(gone: GoneRank) -> str:
     """How it ended, for people."""
+    if gone.signal is None and gone.code is None:
+        return "nobody saw how; it has left its page"
     if gone.signal is None:
         return f"exit code {gone.code}"
     try:

@@ -17,14 +17,19 @@ PAST_SECONDS = 120
 
 
 def active_ids(scenario: str) -> set[str]:
-    """What is active after the past that a demonstration shows at once."""
+    """Ids of what is active after the past that a demonstration shows at once."""
+    return {finding.id for finding in last_findings(scenario)}
+
+
+def last_findings(scenario: str) -> tuple[Finding, ...]:
+    """What is active after that past."""
     node = SimulatedNode(scenario, start_time_seconds=1.79e9)
     engine = Engine(make_rules())
     frame: Frame | None = None
-    found: set[str] = set()
+    found: tuple[Finding, ...] = ()
     for elapsed in range(-PAST_SECONDS, 1, 2):
         frame = derive(frame, node.sample_at(float(elapsed)))
-        found = {finding.id for finding in engine.judge(frame).active}
+        found = engine.judge(frame).active
     return found
 
 
@@ -69,3 +74,12 @@ def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
                     assert evidence.threshold == limit, (finding.id, evidence)
                     seen.add((finding.id, evidence.signal))
     assert ("HW201", "temperature_celsius") in seen and len(seen) >= 5
+
+
+def test_a_rank_that_died_is_the_cause_of_the_spinning() -> None:
+    findings = list(last_findings("rank-died"))
+    (gone,) = [each for each in findings if each.id == "RUN424"]
+    assert (gone.subject.rank, gone.severity) == (5, "error")
+    causes = {each.explained_by.id for each in findings if each.id == "HW211" and each.explained_by}
+    assert causes == {"RUN424"}
+    assert len(gone.explains) == 7

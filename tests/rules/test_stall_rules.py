@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from gputop.probes.probe_reading import CollectiveReading, ProbeReading
@@ -29,6 +30,7 @@ from rules_scenes import (
     Script,
     evidence,
     play,
+    probe,
     rank_pid,
     worker_pid,
 )
@@ -507,6 +509,50 @@ def test_the_first_rank_that_ended_is_named_with_the_reason() -> None:
 
 def test_a_job_that_is_done_is_no_fault() -> None:
     assert "RUN424" not in play(ended(code=0), 20).ever()
+
+
+def left_behind(age: float = 200.0, *, others_live: bool = True) -> Callable[[float], Changes]:
+    """Rank 3 is gone, long ago where nothing else is said, and only its probe's page tells of it."""
+
+    def script(second: float) -> Changes:
+        page = msgspec.structs.replace(
+            probe(VICTIM, second, "backward", age + 1),
+            ended_monotonic_seconds=BEGAN - age,
+            rank=VICTIM,
+            world_size=GPUS,
+            job_name="train.py",
+        )
+        return Changes(probes=(page,), without=(VICTIM,), without_job=not others_live)
+
+    return script
+
+
+def test_a_rank_that_died_before_anybody_looked_is_named() -> None:
+    played = play(left_behind(), 3)
+    assert told(played) == {"RUN424": VICTIM}
+    assert evidence(played.one("RUN424"), "ended by").value == (
+        "nobody saw how; it has left its page"
+    )
+    assert told(play(left_behind(7200.0), 3)) == {"RUN424": VICTIM}, "the others still wait"
+
+
+def test_what_is_left_of_a_job_that_is_over_is_no_finding() -> None:
+    assert told(play(left_behind(others_live=False), 3)) == {}
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_rank_that_was_started_again_is_not_missed(again: bool) -> None:
+    def script(second: float) -> Changes:
+        page = msgspec.structs.replace(
+            probe(VICTIM, second, "backward", 1.0), start_time_seconds=4000.0, rank=VICTIM
+        )
+        if second < FROM:
+            first = {rank_pid(VICTIM): {"start_time_seconds": 4000.0}}
+            return Changes(probes=(page,), processes=first)
+        dead = msgspec.structs.replace(page, ended_monotonic_seconds=BEGAN + FROM)
+        return Changes(probes=(dead,), without=() if again else (VICTIM,))
+
+    assert told(play(script, 10)) == ({} if again else {"RUN424": VICTIM})
 
 
 def test_workers_of_the_scene_are_those_of_the_rank() -> None:
