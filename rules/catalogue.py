@@ -23,6 +23,7 @@ from .distributed.evaluation_holds_others import EvaluationHoldsOthers
 from .distributed.rank_gone import RankGone
 from .distributed.rank_not_advancing import RankNotAdvancing
 from .distributed.rank_stopped import RankStopped
+from .distributed.straggler import Straggler
 from .environment.other_tenant import OtherTenant
 from .host.cpu_throttling import CpuThrottling
 from .host.loader_deadlock import LoaderDeadlock
@@ -73,6 +74,7 @@ RULES: tuple[type[Rule], ...] = (
     CollectiveMismatch,
     AllRanksWait,
     RankNotAdvancing,
+    Straggler,
     CheckpointHoldsOthers,
     EvaluationHoldsOthers,
     RankStopped,

@@ -56,7 +56,7 @@ INPUT_BOUND = Scenario(
 STRAGGLER = Scenario(
     name="straggler",
     summary="Rank 3 is late with its data in every step; the other seven spin until it comes.",
-    finds=("HW210",),
+    finds=("HW210", "RUN407"),
     onset_seconds=-90.0,
     stages=(only(-90.0, 3, Pace(data=1.9, work=_SLOW_READS)),),
     overlays=(

@@ -83,3 +83,12 @@ def test_a_rank_that_died_is_the_cause_of_the_spinning() -> None:
     causes = {each.explained_by.id for each in findings if each.id == "HW211" and each.explained_by}
     assert causes == {"RUN424"}
     assert len(gone.explains) == 7
+
+
+def test_a_straggler_is_the_cause_of_low_utilisation() -> None:
+    findings = last_findings("straggler")
+    (late,) = [each for each in findings if each.id == "RUN407"]
+    assert (late.subject.rank, late.severity) == (3, "warning")
+    assert "Storage" in late.next_step
+    low = [each.explained_by for each in findings if each.id == "HW210"]
+    assert len(low) == 8 and all(cause and cause.id == "RUN407" for cause in low)
