@@ -26,15 +26,19 @@ class Curve(msgspec.Struct, frozen=True):
     unit: str
     role: str
     top: Callable[[GpuFrame], float | None]
-    """The end of the scale; ``None``: the highest value seen."""
+    """What it can be at most; ``None``: unknown, so the scale ends at the most that was seen."""
 
 
 def _full(_: GpuFrame) -> float:
     return 1.0
 
 
-def _seen(_: GpuFrame) -> None:
-    return None
+def _pcie(gpu: GpuFrame) -> float | None:
+    return gpu.pcie_limit_bytes_per_second
+
+
+def _nvlink(gpu: GpuFrame) -> float | None:
+    return gpu.nvlink_limit_bytes_per_second
 
 
 CURVES: tuple[Curve, ...] = (
@@ -52,10 +56,10 @@ CURVES: tuple[Curve, ...] = (
         "hot",
         lambda gpu: gpu.temperature_slowdown_celsius or 100.0,
     ),
-    Curve("PCIe in", "pcie_rx_bytes_per_second", "bytes_per_second", "h2d", _seen),
-    Curve("PCIe out", "pcie_tx_bytes_per_second", "bytes_per_second", "h2d", _seen),
-    Curve("NVLink in", "nvlink_rx_bytes_per_second", "bytes_per_second", "comm", _seen),
-    Curve("NVLink out", "nvlink_tx_bytes_per_second", "bytes_per_second", "comm", _seen),
+    Curve("PCIe in", "pcie_rx_bytes_per_second", "bytes_per_second", "h2d", _pcie),
+    Curve("PCIe out", "pcie_tx_bytes_per_second", "bytes_per_second", "h2d", _pcie),
+    Curve("NVLink in", "nvlink_rx_bytes_per_second", "bytes_per_second", "comm", _nvlink),
+    Curve("NVLink out", "nvlink_tx_bytes_per_second", "bytes_per_second", "comm", _nvlink),
 )
 
 
@@ -77,9 +81,9 @@ def curve_lines(gpu: GpuFrame, history: History, width: int, height: int) -> lis
 def _lines(curve: Curve, gpu: GpuFrame, history: History, width: int, tall: int) -> list[Line]:
     values = _values(curve, gpu, history, width)
     present = [value for value in values if value is not None]
-    top = curve.top(gpu) or max(present, default=0.0) or 1.0
-    drawn = chart(values, width, tall, top)
-    return [_title(curve, gpu, present, top, width), *[((row, curve.role),) for row in drawn]]
+    most = max((*present, getattr(gpu, curve.signal) or 0.0))
+    drawn = chart(values, width, tall, max(curve.top(gpu) or 0.0, most) or 1.0)
+    return [_title(curve, gpu, present, most, width), *[((row, curve.role),) for row in drawn]]
 
 
 def _values(curve: Curve, gpu: GpuFrame, history: History, width: int) -> list[float | None]:
@@ -93,19 +97,29 @@ def cell_seconds(history: History, width: int) -> float:
     return next((seconds for seconds in _CELL_SECONDS if seconds >= needed), _CELL_SECONDS[-1])
 
 
-def _title(curve: Curve, gpu: GpuFrame, present: Sequence[float], top: float, width: int) -> Line:
+def _title(curve: Curve, gpu: GpuFrame, present: Sequence[float], most: float, width: int) -> Line:
     line = LineBuilder(width).add(curve.title, "title").gap()
     value = getattr(gpu, curve.signal)
     if value is None:
         return line.add(gpu.missing.get(curve.signal, "not read yet"), "dim").line()
     line.add(format.quantity(value, curve.unit), "strong")
     if curve.unit != "ratio":
-        line.add(f" of {format.quantity(top, curve.unit)}", "dim")
+        against = f" {_against(curve, gpu, most)}"
+        if len(against) <= line.room:  # a number that is cut would be another one
+            line.add(against, "dim")
     if present:
         span = f"{format.quantity(min(present), curve.unit)} to {format.quantity(max(present), curve.unit)}"
         if line.room > len(span) + 2:
             line.add(right(span, line.room), "dim")
     return line.line()
+
+
+def _against(curve: Curve, gpu: GpuFrame, most: float) -> str:
+    """What it can be at most; where that is unknown or was exceeded, the most that was seen."""
+    top = curve.top(gpu)
+    if top is not None and most <= top:
+        return f"of {format.quantity(top, curve.unit)}"
+    return f"{DOT} most seen {format.quantity(most, curve.unit)}"
 
 
 def _beside(parts: Sequence[Line], width: int) -> Line:
