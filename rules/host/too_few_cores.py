@@ -17,7 +17,7 @@ class TooFewCores(JobRule):
     Meaning:
         The job may use fewer CPU cores than its ranks and their loader workers need: one each, and
         a few for the system. Affinity masks, the cgroup's quota and the node's own size are looked
-        at.
+        at. A job that is on no GPU and leaves most of its cores unused has enough of them.
     Impact:
         Ranks and workers take turns on the cores. Launches come late and batches too, unevenly
         over the ranks, and the GPUs wait.
@@ -35,6 +35,9 @@ class TooFewCores(JobRule):
     severity = "info"
     thresholds = {
         "system_cores": Threshold(4.0, "cores", "ml-engineering: ranks x (workers + 1) + 4"),
+        "idle_ratio": Threshold(
+            0.5, "ratio", "ours; a job off the GPU that uses less of its cores has enough of them"
+        ),
         "run_delay_ratio": Threshold(0.05, "ratio", "ours; witness that ranks wait for a core"),
         "pressure_cpu_ratio": Threshold(0.20, "ratio", "ours; the same, for the whole node"),
     }
@@ -59,10 +62,12 @@ class TooFewCores(JobRule):
         if available >= needed and not narrow:
             return Verdict(subject=subject, holds=False)
         delay = _mean(process.run_delay_ratio for process in _processes(job, frame))
+        used = _used(job, scene)
         pressure = scene.history.host("pressure_cpu_ratio").mean(_WINDOW_SECONDS)
-        waits = (delay or 0.0) > self.limit["run_delay_ratio"] or (pressure or 0.0) > self.limit[
-            "pressure_cpu_ratio"
-        ]
+        kept = (delay or 0.0) > self.limit["run_delay_ratio"]
+        waits = kept or (pressure or 0.0) > self.limit["pressure_cpu_ratio"]
+        if not kept and _is_idle(job, used, available, self.limit["idle_ratio"]):
+            return Verdict(subject=subject, holds=False)
         return Verdict(
             subject=subject,
             holds=True,
@@ -77,6 +82,7 @@ class TooFewCores(JobRule):
                     value=None if masks[0] is None else float(min(narrow, default=masks[0])),
                     unit="cores",
                 ),
+                *((Evidence(signal="cores used", value=used, unit="cores"),) if used else ()),
                 compared("run_delay_ratio", delay, self.limit["run_delay_ratio"], "ratio"),
                 compared(
                     "pressure_cpu_ratio",
@@ -87,6 +93,23 @@ class TooFewCores(JobRule):
                 ),
             ),
         )
+
+
+def _is_idle(job: JobFrame, used: float | None, available: float, share: float) -> bool:
+    """It works on no GPU and leaves cores unused: a shell script that sleeps needs none."""
+    on_gpu = any(rank.gpu_index is not None for rank in job.ranks)
+    return not on_gpu and used is not None and used < share * available
+
+
+def _used(job: JobFrame, scene: Scene) -> float | None:
+    """Cores that all its processes have kept busy; ``None`` where that of none is known."""
+    pids = {*job.pids, *(rank.pid for rank in job.ranks)}
+    known = [
+        cores
+        for pid in pids
+        if (cores := scene.history.process(pid, "cpu_cores").mean(_WINDOW_SECONDS)) is not None
+    ]
+    return sum(known) if known else None
 
 
 def _available(job: JobFrame, frame: Frame) -> float | None:

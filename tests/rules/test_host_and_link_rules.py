@@ -251,6 +251,38 @@ def test_enough_cores(script: Script) -> None:
     assert "HST111" not in play(script, 35).ever()
 
 
+def off_the_gpu(cores: float, delay: float = 0.0) -> Script:
+    """One process of no launcher and on no GPU, that keeps so many of its two cores busy."""
+
+    def script(second: float) -> Changes:
+        alone = process(
+            4000,
+            BEGAN + second,
+            command=("sleep", "300"),
+            attached=True,
+            cpu_seconds=cores * (BEGAN + second),
+            run_delay_seconds=delay * (BEGAN + second),
+        )
+        # Others on the node want more cores than there are.
+        host = {"cpus": 2, "pressure_cpu_some_seconds": 0.5 * (BEGAN + second)}
+        return Changes(without_job=True, more_processes=(alone,), host=host)
+
+    return script
+
+
+def test_a_process_that_sleeps_needs_no_cores() -> None:
+    played = play(off_the_gpu(0.0), 40)
+    assert [job.ranks[0].pid for job in played.last.frame.jobs] == [4000]
+    assert not any(each.id == "HST111" for each in played.last.findings)
+
+
+@pytest.mark.parametrize(("cores", "delay"), [(1.6, 0.0), (0.4, 0.2)])
+def test_a_process_that_fills_its_cores_or_waits_for_one(cores: float, delay: float) -> None:
+    found = play(off_the_gpu(cores, delay), 40).one("HST111")
+    assert found.severity == "warning"
+    assert evidence(found, "cores used").value == pytest.approx(cores)
+
+
 def test_pcie_link_degraded() -> None:
     found = play(always(gpus={5: {"pcie_width": 8}}), 31, interval=2.0).one("LNK501")
     assert (found.subject.kind, found.subject.id, found.subject.gpu) == ("link", "gpu5 pcie", 5)
