@@ -107,6 +107,8 @@ class _Grouper:
         above = [pid for pid in roles.above(rank) if roles.rank_of(pid) is None]
         within = above.index(origin) + 1 if origin in above else 0
         for place, pid in enumerate(above):
+            if roles.kind(pid) == "prompt":
+                return  # whoever sits there starts other things too
             if place >= within and roles.kind(pid) not in _KEEPERS and pid not in roles.wrapping:
                 return
             before = self._members[pid]

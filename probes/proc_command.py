@@ -16,6 +16,7 @@ _REMEMBERED = 512
 """Command lines: the same ones come with each sample."""
 _OPTIONS_WITH_VALUE = frozenset("WX")
 _SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish", "ash"})
+_SHELL_OPTIONS_WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _WRAPPERS = frozenset(
     {
         "env",
@@ -166,9 +167,26 @@ def _script(command: Sequence[str], at: int) -> Python:
 
 
 def _runs_something(command: Sequence[str]) -> bool:
-    return not command[0].startswith("-") and any(
-        word == "-c" or not word.startswith("-") for word in command[1:]
-    )
+    """Whether a shell was given a script or a command; else it asks for the next one, again and again."""
+    if command[0].startswith("-"):
+        return False
+    at = 1
+    while at < len(command):
+        word = command[at]
+        if word == "-c":
+            return True
+        if word in _SHELL_OPTIONS_WITH_VALUE:
+            at += 2
+        elif word.startswith("-"):
+            at += 1
+        else:
+            return not is_descriptor(word)
+    return False
+
+
+def is_descriptor(path: str) -> bool:
+    """Whether a path names what the process has open: somebody writes to it what is to be done next."""
+    return path.startswith(("/dev/fd/", "/proc/self/fd/")) or path == "/dev/stdin"
 
 
 def _base(path: str) -> str:

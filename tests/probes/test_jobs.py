@@ -297,6 +297,18 @@ def test_ranks_started_by_hand_from_one_shell() -> None:
     assert (len(job.ranks), job.launcher_pid) == (2, 50)
 
 
+@pytest.mark.parametrize("shell", ["-bash", "bash", "bash -i", "bash /dev/fd/3"])
+def test_a_shell_at_which_somebody_sits_is_no_part_of_the_job(shell: str) -> None:
+    processes = [process(50, 1, shell), process(60, 50, "bash run.sh")]
+    processes += [process(100 + rank, 50, environment=names(rank)) for rank in range(2)]
+    processes += [process(200, 60, environment=names(0))]
+    grouping = group_jobs(processes, [])
+    assert roles(grouping)[50] == "other"
+    assert roles(grouping)[60] == "launcher"
+    assert [len(job.ranks) for job in grouping.jobs] == [2, 1]
+    assert not any(50 in job.pids for job in grouping.jobs)
+
+
 def test_two_runs_started_by_hand_with_the_same_names_stay_apart() -> None:
     processes = [process(50, 1, "-bash")]
     processes += [process(100 + run, 50, environment=names(0)) for run in range(2)]

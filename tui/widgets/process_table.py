@@ -8,6 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from ...probes.frame import ProcessFrame
+from ...probes.proc_command import is_descriptor
 from .. import format
 from ..columns import Column, Layout, Spans, chosen_line, lay_out
 from ..glyphs import DASH
@@ -92,7 +93,7 @@ def command_of(process: ProcessFrame) -> str:
     if not process.command:
         return plain(process.name or DASH)
     program, *arguments = process.command
-    if arguments and arguments[0].startswith("/"):
+    if arguments and arguments[0].startswith("/") and not is_descriptor(arguments[0]):
         arguments[0] = arguments[0].rsplit("/", 1)[-1]
     return plain(" ".join([program.rsplit("/", 1)[-1], *arguments]))
 
