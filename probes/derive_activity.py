@@ -11,9 +11,9 @@ from .frame import Frame, JobFrame, ProcessFrame, RankFrame
 from .rank_frame import ActivityFrame, GoneRank
 from .rank_reading import StackReading, ThreadReading, ThreadsReading
 from .sample import Sample
-from .stack_phase import own_frame, place_of, vote
+from .stack_phase import OTHER, own_frame, place_of, vote
 from .stack_reader import VOTE_SECONDS
-from .thread_phase import guess
+from .thread_phase import asleep, guess
 from .wait_kinds import wait_kind
 
 STILL_CORES = 0.02
@@ -110,17 +110,20 @@ class _Seen:
         if found is None:
             return rank
         own = own_frame(stacks.main_stacks[-1])
+        doing = found.doing
+        if doing == OTHER.doing and rank.activity is not None:
+            doing = asleep(rank.activity) or doing
         rank = replace(
             rank,
             place=place_of(own) if own is not None else None,
-            doing=found.doing,
+            doing=doing,
             phase_votes=found.votes,
             phase_share=found.share,
             phase_margin=found.margin,
         )
         if rank.phase is not None:
             return rank  # a probe knows better
-        return _with_phase(rank, found.phase, found.doing, inferred=False)
+        return _with_phase(rank, found.phase, doing, inferred=False)
 
     def _aged(self, rank: RankFrame, before: RankFrame | None) -> RankFrame:
         """A phase seen from outside is as old as it has been seen, or as the rank has stood still."""

@@ -10,11 +10,20 @@ from collections.abc import Sequence
 from .frame import ProcessFrame
 from .rank_frame import ActivityFrame
 from .stack_phase import Told
+from .wait_kinds import WaitKind
 
 BUSY_CORES = 0.5
+IDLE_CORES = 0.05
 WRITES_BYTES_PER_SECOND = 4e6
 _COMPILERS = ("cc1plus", "g++", "gcc", "nvcc", "cicc", "ptxas", "ld", "as", "clang")
 _LOADER = "pt_data_worker"
+_WAITS: dict[WaitKind | None, str] = {
+    "poll": "waits for a socket or pipe",
+    "socket": "waits for a socket or pipe",
+    "pipe": "waits for a pipe or FIFO",
+    "disk": "waits for a disk or file system",
+    "child": "waits for another program",
+}
 
 
 def guess(
@@ -50,6 +59,18 @@ def guess(
             return Told("other", "waits for another program")
         case _:
             return Told("other", "sleeps" if activity.state in "SD" else "runs")
+
+
+def asleep(activity: ActivityFrame) -> str | None:
+    """What a main thread waits for that uses no core, in words; ``None`` where it runs.
+
+    Its Python stack tells where, but not that: a function of C such as ``time.sleep`` has no frame.
+    """
+    if activity.state != "S" or (activity.cpu_cores or 0.0) > IDLE_CORES:
+        return None
+    if activity.cpu_cores is None and activity.wait != "timer":
+        return None  # one look may have met it between two pieces of work
+    return _WAITS.get(activity.wait, "sleeps")
 
 
 def _compiles(child: ProcessFrame) -> bool:

@@ -559,3 +559,20 @@ def test_workers_of_the_scene_are_those_of_the_rank() -> None:
     played = play(stall(SLEEPING), 10)
     (job,) = played.last.frame.jobs
     assert job.ranks[VICTIM].workers == (worker_pid(VICTIM),)
+
+
+@pytest.mark.parametrize(
+    ("victim", "doing"),
+    [
+        ({"wait_channel": "hrtimer_nanosleep"}, "sleeps"),
+        ({"wait_channel": "futex_do_wait"}, "sleeps"),
+        ({"wait_channel": "inet_csk_accept"}, "waits for a socket or pipe"),
+        ({"wait_channel": "do_wait"}, "waits for another program"),
+        ({"state": "R", "cpu_seconds": 1e6}, "runs Python"),
+    ],
+)
+def test_a_main_thread_that_sleeps_is_not_said_to_run(
+    victim: Mapping[str, Any], doing: str
+) -> None:
+    (job,) = play(stall(victim, frames("job.py:main:6")), 10).last.frame.jobs
+    assert (job.ranks[VICTIM].doing, job.ranks[VICTIM].place) == (doing, "main (job.py:6)")
