@@ -118,3 +118,12 @@ def test_a_pipe_gets_every_finding_whole(scenario: str, columns: str) -> None:
     assert "…" not in findings
     assert not columns or max(map(len, text.splitlines())) <= int(columns)
     assert "train.py --config configs/llm_7b.yaml\n" in text or columns
+
+
+def test_a_pipe_gets_whole_titles_and_a_line_for_each_next_step() -> None:
+    told = shell("gputop demo orphan-memory --once").stdout
+    assert "memory held by no live process" in told
+    told += shell("gputop demo straggler --once").stdout
+    steps = [line for line in told.splitlines() if "next: " in line]
+    assert len(steps) >= 3
+    assert all(line.startswith("     next: ") for line in steps)

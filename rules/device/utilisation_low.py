@@ -7,6 +7,8 @@ from .activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
 from .surroundings import look_around
 
 _RECENT_SECONDS = 10.0
+_ALIKE_RATIO = 0.1
+"""Peers that differ by less are like it."""
 _UNFILLED = (
     "Kernels run all the time but fill the chip only in part: see in a profile what share of a "
     "step is communication or small kernels."
@@ -86,7 +88,11 @@ class UtilisationLow(GpuRule):
             severity=severity,
             evidence=(
                 compared(seen.signal, seen.value, limit, "ratio", mean_seconds=seconds),
-                against_peers(seen.signal, seen.value, peers, "ratio", mean_seconds=seconds),
+                *(
+                    (against_peers(seen.signal, seen.value, peers, "ratio", mean_seconds=seconds),)
+                    if _differs(seen.value, peers)
+                    else ()
+                ),
                 *around.evidence(),
                 *(
                     (Evidence(signal="phase", value=rank.phase),)
@@ -104,6 +110,13 @@ class UtilisationLow(GpuRule):
             return False
         age = frame.monotonic_seconds - rank.start_time_seconds
         return 0.0 <= age < self.limit["startup_seconds"]
+
+
+def _differs(value: float | None, peers: float | None) -> bool:
+    """Whether the comparison says anything."""
+    if value is None or peers is None:
+        return False
+    return abs(value - peers) > _ALIKE_RATIO * max(value, peers)
 
 
 def _always_busy(seen: Activity) -> bool:

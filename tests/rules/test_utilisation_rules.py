@@ -44,6 +44,11 @@ def test_utilisation_low_on_one_gpu() -> None:
     assert evidence(found, "loader workers").value == 1
 
 
+def test_peers_that_are_alike_are_not_told() -> None:
+    for found in play(always(every_gpu=LOW), 31, interval=2.0).all("HW210"):
+        assert not [each for each in found.evidence if each.comparison == "against"]
+
+
 def test_utilisation_that_is_merely_not_good_is_information() -> None:
     found = play(always(gpus={3: {**LOW, "sm_active_ratio": 0.5}}), 31, interval=2.0).one("HW210")
     assert (found.severity, evidence(found, "sm_active_ratio").threshold) == ("info", 0.7)

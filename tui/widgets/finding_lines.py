@@ -15,6 +15,8 @@ from .evidence import age_seconds, evidence_text, same_kind_text, subjects_text,
 from .marks import severity_mark
 
 _WIDE = 100
+_ENDLESS = 1000
+"""Lines of so many cells are not for a screen: nothing is cut in them, and each thing has its own."""
 _LINKS = width_of("     next: ") + width_of("   └ explains: ")
 
 
@@ -96,8 +98,8 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     wide = width >= _WIDE
     line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
     line.add(f"{mark} ", role).add(f"{finding.id:<6} ", "dim")
-    line.add(left(finding.name, 26 if wide else 20), role).gap()
-    line.add(left(subjects_text(cause.findings), 12 if wide else 7), "strong").gap()
+    line.add(_cell(finding.name, 26 if wide else 20, width), role).gap()
+    line.add(_cell(subjects_text(cause.findings), 12 if wide else 7, width), "strong").gap()
     if finding.state == "pending":
         line.add("suspected", "strong")
     else:
@@ -115,6 +117,10 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     return line.line()
 
 
+def _cell(text: str, cells: int, width: int) -> str:
+    return text.ljust(cells) if width >= _ENDLESS else left(text, cells)
+
+
 def _below(cause: Cause, width: int, detail: int) -> list[Line]:
     """What it explains, and what to do."""
     lines: list[LineBuilder] = []
@@ -130,7 +136,7 @@ def _below(cause: Cause, width: int, detail: int) -> list[Line]:
 
 def _fits_beside(cause: Cause, width: int) -> bool:
     """Whether the next step has room on the line of the symptoms."""
-    if not cause.symptoms:
+    if not cause.symptoms or width >= _ENDLESS:
         return False
     return width_of(_explained(cause)) + len(cause.first.next_step) + _LINKS < width
 
