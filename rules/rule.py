@@ -67,6 +67,9 @@ class Rule(ABC):
     name: ClassVar[str]
     """The thing found, never the fix."""
     severity: ClassVar[Severity]
+    """Of a plain case."""
+    severities: ClassVar[tuple[Severity, ...]] = ()
+    """All that evidence may make of it, the least first; empty: always ``severity``."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Fields of its subject without which it does not run."""
     needs_any: ClassVar[tuple[str, ...]] = ()

@@ -29,7 +29,9 @@ class Runbook(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     name: str
     severity: Severity
-    """Of a plain case; evidence may make it more or less."""
+    """Of a plain case."""
+    severity_words: str
+    """From the least to the worst that evidence may make of it."""
     sections: Mapping[str, str]
     """Title, one of `SECTIONS` in that order → text, one paragraph."""
     thresholds: Mapping[str, Threshold]
@@ -63,6 +65,7 @@ def runbook(rule: type[Rule] | Rule) -> Runbook:
         id=rule.id,
         name=rule.name,
         severity=rule.severity,
+        severity_words=severity_words(rule),
         sections=sections(inspect.getdoc(rule if isinstance(rule, type) else type(rule)) or ""),
         thresholds=rule.thresholds,
         needs=rule.needs,
@@ -72,6 +75,13 @@ def runbook(rule: type[Rule] | Rule) -> Runbook:
         explains=rule.explains,
         explained_by=tuple(other.id for other in RULES if rule.id in other.explains),
         next_step=rule.next_step,
+    )
+
+
+def severity_words(rule: type[Rule] | Rule) -> str:
+    """``error``, or where evidence decides ``info to warning``."""
+    return (
+        " to ".join((rule.severities[0], rule.severities[-1])) if rule.severities else rule.severity
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from ..rules.catalogue import RULES
 from ..rules.rule import Threshold
-from ..rules.runbook import Runbook, UnknownRule, find, runbook
+from ..rules.runbook import Runbook, UnknownRule, find, runbook, severity_words
 from .arguments import UsageError
 from .exits import OK
 from .format import duration, quantity
@@ -42,7 +42,7 @@ def print_rules(rule_id: str | None, settings: str | None) -> int:
 
 def page_lines(page: Runbook, width: int, changed: Mapping[str, float]) -> Iterator[str]:
     """A runbook as lines of at most ``width`` characters, with the thresholds that were changed."""
-    yield f"{page.id}  {page.name}  ({page.severity})"
+    yield f"{page.id}  {page.name}  ({page.severity_words})"
     for title, text in page.sections.items():
         yield ""
         yield title
@@ -89,6 +89,6 @@ def _shown(value: float, unit: str) -> str:
 def _table() -> Iterator[str]:
     width = max(len(rule.name) for rule in RULES)
     for rule in RULES:
-        yield f"{rule.id}  {rule.severity:8} {rule.name:{width}}  {rule.next_step}"
+        yield f"{rule.id}  {severity_words(rule):16} {rule.name:{width}}  {rule.next_step}"
     yield ""
     yield "gputop rules ID shows one with its thresholds, their sources and what to do."

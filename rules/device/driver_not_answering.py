@@ -33,6 +33,7 @@ class DriverNotAnswering(Rule):
     id = "HW209"
     name = "driver not answering"
     severity = "warning"
+    severities = ("warning", "error")
     thresholds = {
         "age_seconds": Threshold(5.0, "seconds", "ours; a loaded driver may take 2 s"),
         "error_age_seconds": Threshold(30.0, "seconds", "ours; resets take up to half a minute"),

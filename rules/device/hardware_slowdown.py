@@ -30,6 +30,7 @@ class HardwareSlowdown(GpuRule):
     id = "HW207"
     name = "hardware slowdown"
     severity = "warning"
+    severities = ("warning", "error")
     needs = ("throttle_reasons",)
     thresholds = {
         "clock_loss_ratio": Threshold(0.15, "ratio", "nvsonar; a second witness, for an error")

@@ -29,6 +29,7 @@ class HollowUtilisation(GpuRule):
     id = "HW211"
     name = "hollow utilisation"
     severity = "warning"
+    severities = ("warning", "error")
     needs = ("utilization_ratio",)
     needs_any = ("sm_active_ratio", "power_watts")
     thresholds = SPINNING

@@ -25,6 +25,7 @@ class RowRemapPending(GpuRule):
     id = "HW205"
     name = "row remap pending"
     severity = "warning"
+    severities = ("warning", "error")
     needs_any = ("remap_pending", "remap_failed", "retired_pages_pending")
     thresholds = {
         "remapped_rows": Threshold(512.0, "rows", "Azure, DCGM: more is a reason to return")

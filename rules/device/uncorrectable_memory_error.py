@@ -30,6 +30,7 @@ class UncorrectableMemoryError(GpuRule):
     id = "HW204"
     name = "uncorrectable memory error"
     severity = "warning"
+    severities = ("warning", "error")
     needs = ("ecc_uncorrected_since_start",)
     thresholds = {"errors": Threshold(1.0, "errors", "GCM and Azure: any")}
     hold_seconds = 0.0

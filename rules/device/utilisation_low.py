@@ -38,6 +38,7 @@ class UtilisationLow(GpuRule):
     id = "HW210"
     name = "utilisation low"
     severity = "warning"
+    severities = ("info", "warning")
     needs_any = ("sm_active_ratio", "utilization_ratio")
     thresholds = {
         "warning_ratio": Threshold(0.35, "ratio", "founding documents: root-cause it"),

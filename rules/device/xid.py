@@ -35,6 +35,7 @@ class Xid(Rule):
     id = "HW206"
     name = "Xid"
     severity = "warning"
+    severities = ("info", "warning", "error")
     thresholds = {
         "age_seconds": Threshold(
             600.0, "seconds", "ours; a stale code must not look current (DCGM#277)"

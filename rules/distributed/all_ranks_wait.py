@@ -27,6 +27,7 @@ class AllRanksWait(JobRule):
     id = "RUN405"
     name = "all ranks wait"
     severity = "warning"
+    severities = ("warning", "error")
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}

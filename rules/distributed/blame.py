@@ -92,6 +92,7 @@ class BlameRule(Rule):
 
     cause: Cause
     severity: ClassVar[Severity] = "warning"
+    severities: ClassVar[tuple[Severity, ...]] = ("warning", "error")
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}

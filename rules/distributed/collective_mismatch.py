@@ -37,6 +37,7 @@ class CollectiveMismatch(Rule):
     id = "RUN404"
     name = "collective mismatch"
     severity = "warning"
+    severities = ("warning", "error")
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}

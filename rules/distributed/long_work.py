@@ -12,6 +12,7 @@ class LongWork(BlameRule):
     """A rule about work for which the others wait. It is no stall, unless it takes too long."""
 
     severity = "info"
+    severities = ("info", "warning")
     thresholds = {
         "warning_seconds": Threshold(
             600.0, "seconds", "PyTorch gives a collective up after 10 min"

@@ -60,6 +60,7 @@ class Straggler(Rule):
     id = "RUN407"
     name = "straggler"
     severity = "warning"
+    severities = ("info", "warning")
     hold_seconds = 10.0
     explains = ("HW210", "HW211")
     thresholds = {

@@ -27,6 +27,7 @@ class CpuThrottling(CgroupRule):
     id = "HST110"
     name = "cgroup CPU throttling"
     severity = "warning"
+    severities = ("warning", "error")
     needs = ("throttled_ratio",)
     thresholds = {
         "warning_ratio": Threshold(0.05, "ratio", "ours; kubernetes#67577, #97445"),

@@ -28,6 +28,7 @@ class NumaMisplacement(Rule):
     id = "HST117"
     name = "NUMA misplacement"
     severity = "warning"
+    severities = ("info", "warning")
     thresholds = {
         "off_node_ratio": Threshold(0.8, "ratio", "ours: of the time"),
         "local_memory_ratio": Threshold(0.5, "ratio", "ours"),

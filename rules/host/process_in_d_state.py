@@ -38,6 +38,7 @@ class ProcessInDState(ProcessRule):
     id = "HST107"
     name = "process in D state"
     severity = "warning"
+    severities = ("warning", "error")
     needs = ("state",)
     thresholds = {
         "error_seconds": Threshold(300.0, "seconds", "GCM 300 s; gpud 5 checks of 60 s"),

@@ -33,6 +33,7 @@ class TooFewCores(JobRule):
     id = "HST111"
     name = "too few cores"
     severity = "info"
+    severities = ("info", "warning")
     thresholds = {
         "system_cores": Threshold(4.0, "cores", "ml-engineering: ranks x (workers + 1) + 4"),
         "idle_ratio": Threshold(

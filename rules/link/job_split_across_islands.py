@@ -33,6 +33,7 @@ class JobSplitAcrossIslands(JobRule):
     id = "LNK505"
     name = "job split across NVLink islands"
     severity = "warning"
+    severities = ("info", "warning")
     thresholds = {
         "pcie_ratio": Threshold(0.10, "ratio", "ours: of the PCIe link's limit"),
         "comm_ratio": Threshold(0.20, "ratio", "founding documents: healthy under 20 %"),

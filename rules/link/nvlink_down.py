@@ -29,6 +29,7 @@ class NvlinkDown(GpuRule):
     id = "LNK503"
     name = "NVLink down"
     severity = "error"
+    severities = ("warning", "error")
     needs = ("nvlinks",)
     hold_seconds = 0.0
     explains = ("HW210",)

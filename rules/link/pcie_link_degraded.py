@@ -27,6 +27,7 @@ class PcieLinkDegraded(GpuRule):
     id = "LNK501"
     name = "PCIe link degraded"
     severity = "warning"
+    severities = ("info", "warning")
     needs = (
         "pcie_generation",
         "pcie_width",

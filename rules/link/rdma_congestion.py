@@ -40,6 +40,7 @@ class RdmaCongestion(PortRule):
     id = "LNK509"
     name = "RDMA congestion"
     severity = "warning"
+    severities = ("warning", "error")
     needs_any = ("wait_ticks", "rx_packets")
     thresholds = {
         "warning_ratio": Threshold(

@@ -29,6 +29,7 @@ class RdmaPortDown(PortRule):
     id = "LNK506"
     name = "RDMA port down"
     severity = "error"
+    severities = ("warning", "error")
     needs = ("state",)
     thresholds = {
         "flaps": Threshold(3.0, "cycles", "gpud: three in 12 h; here within what is remembered"),

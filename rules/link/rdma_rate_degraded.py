@@ -44,6 +44,7 @@ class RdmaRateDegraded(PortRule):
     id = "LNK507"
     name = "RDMA rate degraded"
     severity = "warning"
+    severities = ("info", "warning")
     needs = ("rate_bytes_per_second",)
     thresholds = {"shortfall_ratio": Threshold(0.05, "ratio", "Azure: any; rates come in steps")}
     hold_seconds = 10.0

@@ -44,6 +44,7 @@ class RdmaRetransmissions(PortRule):
     id = "LNK510"
     name = "RDMA retransmissions"
     severity = "warning"
+    severities = ("info", "warning", "error")
     thresholds = {
         "packets": Threshold(1.0, "errors", "ours; ByteRobust: seen twice in 5 min"),
         "window_seconds": Threshold(60.0, "seconds", "ours"),

@@ -29,6 +29,7 @@ class RdmaSignalErrors(PortRule):
     id = "LNK508"
     name = "RDMA signal errors"
     severity = "warning"
+    severities = ("warning", "error")
     thresholds = {
         "errors": Threshold(1.0, "errors", "ours: none in a minute is healthy"),
         "window_seconds": Threshold(60.0, "seconds", "ours"),

@@ -28,6 +28,7 @@ class DeviceMemoryNearlyFull(GpuRule):
     id = "MEM301"
     name = "device memory nearly full"
     severity = "info"
+    severities = ("info", "warning")
     needs = ("memory_used_bytes", "memory_total_bytes")
     thresholds = {
         "info_ratio": Threshold(0.95, "ratio", "founding documents: healthy under 95 %"),

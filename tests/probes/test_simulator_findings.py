@@ -57,6 +57,7 @@ def every_finding(scenario: str, step: int) -> Iterator[Finding]:
         yield from engine.judge(frame).findings
 
 
+SEVERITIES = {rule.id: rule.severities or (rule.severity,) for rule in RULES}
 ODD = {
     rule.id: {name: threshold.value * 1.0123 for name, threshold in rule.thresholds.items()}
     for rule in RULES
@@ -68,6 +69,8 @@ def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
     seen: set[tuple[str, str]] = set()
     for scenario in SCENARIOS:
         for finding in every_finding(scenario, 3):
+            declared = SEVERITIES[finding.id]
+            assert finding.severity in declared, (finding.id, finding.severity)
             for evidence in finding.evidence:
                 limit = ODD[finding.id].get(evidence.signal)
                 if limit is not None and evidence.comparison not in ("", "against"):

@@ -9,8 +9,9 @@ import pytest
 
 from gputop.rules.catalogue import FAMILIES, RULES, make_rules
 from gputop.rules.device.xid_codes import XID_MEANINGS, xid_meaning
+from gputop.rules.finding import SEVERITY_ORDER
 from gputop.rules.rule import Rule
-from gputop.rules.runbook import SECTIONS, UnknownRule, find, runbook
+from gputop.rules.runbook import SECTIONS, UnknownRule, find, runbook, severity_words
 from gputop.rules.settings import SettingsError, load
 
 UNITS = frozenset(
@@ -73,6 +74,19 @@ def test_the_page_has_its_four_parts(rule: type[Rule]) -> None:
 def test_the_next_step_is_one_sentence(rule: type[Rule]) -> None:
     assert re.fullmatch(r"[A-Z].*\.", rule.next_step)
     assert ". " not in rule.next_step
+
+
+@each_rule
+def test_its_plain_severity_is_among_those_declared_in_order(rule: type[Rule]) -> None:
+    assert not rule.severities or rule.severity in rule.severities
+    orders = [SEVERITY_ORDER[severity] for severity in rule.severities]
+    assert orders == sorted(set(orders), reverse=True) and len(orders) != 1
+
+
+def test_a_severity_that_evidence_decides_is_told_as_a_span() -> None:
+    words = {rule.id: severity_words(rule) for rule in RULES}
+    assert (words["HW211"], words["HST111"]) == ("warning to error", "info to warning")
+    assert words["RUN424"] == "error"
 
 
 @each_rule
