@@ -39,7 +39,7 @@ from gputop.probes.sample_links import (
     PortReading,
     TopologyReading,
 )
-from gputop.rules.catalogue import make_rules
+from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
 
@@ -51,6 +51,11 @@ WORKERS = 1
 LAUNCHER = 900
 GIB = 1 << 30
 JOB_GROUP = "/job"
+
+DECLARED = {
+    (rule.id, severity) for rule in RULES for severity in rule.severities or (rule.severity,)
+}
+"""What each rule says that its findings may be."""
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
@@ -194,6 +199,8 @@ def play(
     moments = [interval * number for number in range(int(seconds / interval) + 1)]
     judgements = [judge.judge(frame) for frame in frames(script, moments, interval)]
     assert not judge.broken, judge.broken
+    told = {(each.id, each.severity) for judged in judgements for each in judged.findings}
+    assert told <= DECLARED, told - DECLARED
     return Played(judgements, judge)
 
 
