@@ -123,6 +123,7 @@ def test_keys_of_the_terminal_reach_the_job() -> None:
     code = (
         "import signal, sys, time\n"
         "signal.signal(signal.SIGTSTP, lambda *_: print('stop asked', flush=True))\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # CI may ignore it
         "print(sys.stdin.isatty(), sys.stdout.isatty(), 'ready', flush=True)\n"
         "try:\n"
         "    time.sleep(60)\n"
