@@ -70,7 +70,11 @@ def _standstills(scene: Scene) -> dict[str, Standstill]:
 
 
 def _standstill(job: JobFrame, scene: Scene) -> Standstill:
-    looks = _unveiled([_look(rank, scene) for rank in job.ranks])
+    if len(job.ranks) == 1 and (job.world_size or 1) == 1:  # its GPU spins for nobody
+        looks = [_look_at_host(job.ranks[0], scene.frame.monotonic_seconds)]
+    else:
+        looks = [_look(rank, scene) for rank in job.ranks]
+    looks = _unveiled(looks)
     return Standstill(
         waiting=tuple(look for look in looks if look.stance == "waits"),
         others=tuple(look for look in looks if look.stance not in ("waits", "unknown")),

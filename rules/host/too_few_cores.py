@@ -63,11 +63,13 @@ class TooFewCores(JobRule):
         if available >= needed and not narrow:
             return Verdict(subject=subject, holds=False)
         delay = _mean(process.run_delay_ratio for process in _processes(job, frame))
-        used = _used(job, scene)
+        on_gpu = any(rank.gpu_index is not None for rank in job.ranks)
+        used = None if on_gpu else _used(job, scene)
         pressure = scene.history.host("pressure_cpu_ratio").mean(_WINDOW_SECONDS)
         kept = (delay or 0.0) > self.limit["run_delay_ratio"]
         waits = kept or (pressure or 0.0) > self.limit["pressure_cpu_ratio"]
-        if not kept and _is_idle(job, used, available, self.limit["idle_ratio"]):
+        # On no GPU, with cores unused: a shell script that sleeps needs none.
+        if not kept and used is not None and used < self.limit["idle_ratio"] * available:
             return Verdict(subject=subject, holds=False)
         return Verdict(
             subject=subject,
@@ -94,12 +96,6 @@ class TooFewCores(JobRule):
                 ),
             ),
         )
-
-
-def _is_idle(job: JobFrame, used: float | None, available: float, share: float) -> bool:
-    """It works on no GPU and leaves cores unused: a shell script that sleeps needs none."""
-    on_gpu = any(rank.gpu_index is not None for rank in job.ranks)
-    return not on_gpu and used is not None and used < share * available
 
 
 def _used(job: JobFrame, scene: Scene) -> float | None:
