@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from ..probes.command import (
     Attach,
@@ -137,43 +138,17 @@ class Watch:
         on_reply: Callable[[Reply], None] = lambda _: None,
     ) -> None:
         """Signal exactly that process; ``on_reply`` is called from the worker thread."""
-        number = self._next()
-        self._on_reply[number] = on_reply
-        self._send(
-            SendSignal(
-                command_id=number,
-                pid=process.pid,
-                start_time_seconds=process.start_time_seconds,
-                signal=signal,
-            )
-        )
+        self._ask(SendSignal, process, on_reply, signal=signal)
 
     def show_environment(self, process: ProcessFrame, on_reply: Callable[[Reply], None]) -> None:
         """Ask for the whole environment of one process; the answer is for the screen only."""
-        number = self._next()
-        self._on_reply[number] = on_reply
-        self._send(
-            ShowEnvironment(
-                command_id=number,
-                pid=process.pid,
-                start_time_seconds=process.start_time_seconds,
-            )
-        )
+        self._ask(ShowEnvironment, process, on_reply)
 
     def take_exact_stack(
         self, process: ProcessFrame, *, native: bool, on_reply: Callable[[Reply], None]
     ) -> None:
         """Stop exactly that process for a moment and read its stack."""
-        number = self._next()
-        self._on_reply[number] = on_reply
-        self._send(
-            TakeExactStack(
-                command_id=number,
-                pid=process.pid,
-                start_time_seconds=process.start_time_seconds,
-                native=native,
-            )
-        )
+        self._ask(TakeExactStack, process, on_reply, native=native)
 
     def close(self) -> None:
         """End it, in half a second at most, whatever hangs."""
@@ -181,6 +156,19 @@ class Watch:
 
     def _next(self) -> int:
         return next(self._numbers)
+
+    def _ask(
+        self,
+        kind: type[SendSignal | ShowEnvironment | TakeExactStack],
+        process: ProcessFrame,
+        on_reply: Callable[[Reply], None],
+        **more: Any,
+    ) -> None:
+        """Something about exactly that process, which is answered."""
+        number = self._next()
+        self._on_reply[number] = on_reply
+        start = process.start_time_seconds
+        self._send(kind(command_id=number, pid=process.pid, start_time_seconds=start, **more))
 
     def _send(self, command: Command) -> None:
         self._feed.send(command)
