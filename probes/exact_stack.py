@@ -50,7 +50,8 @@ def take_exact(pid: int, start_time_seconds: float, *, native: bool) -> StackRea
     options = ("--native",) if native else ()
     now = time.monotonic()
     try:
-        output = run_py_spy(binary, "dump", "--json", *options, "--pid", str(pid))
+        words = ("dump", "--json", *options, "--pid", str(pid))
+        output = run_py_spy(binary, *words, gives_way=False)  # the target waits for it
     except OSError as error:
         raise TargetError(f"py-spy does not start ({error.strerror}): {REINSTALL}") from error
     threads = decode_dump(output.out, _own_number(pid)) if output.code == 0 else None

@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from .give_way import give_way
+
 TIMEOUT_SECONDS = 4.0
 _MOST_BYTES = 1 << 23
 _PIECE_BYTES = 1 << 16
@@ -32,10 +34,18 @@ def find_py_spy() -> str | None:
     return str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy")
 
 
-def run_py_spy(binary: str, *arguments: str, seconds: float = TIMEOUT_SECONDS) -> Output:
+def run_py_spy(
+    binary: str, *arguments: str, seconds: float = TIMEOUT_SECONDS, gives_way: bool = True
+) -> Output:
     """Run it to its end, or for so many seconds.
 
     Its output is read to the end whatever its size: it prints a backtrace when its reader goes away.
+
+    Args:
+        binary: path of py-spy.
+        arguments: for it.
+        seconds: after which it is killed.
+        gives_way: to all other programs; not where the target stands still meanwhile.
 
     Raises:
         OSError: when it cannot be started.
@@ -47,6 +57,8 @@ def run_py_spy(binary: str, *arguments: str, seconds: float = TIMEOUT_SECONDS) -
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
+    if gives_way:
+        give_way(process.pid)
     deadline = time.monotonic() + seconds
     assert process.stdout is not None and process.stderr is not None
     texts = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}

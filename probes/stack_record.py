@@ -14,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from .give_way import give_way
 from .rank_reading import Stack, StackFrameReading
 from .stack_phase import phase_of
 
@@ -109,6 +110,7 @@ class _Run:
         except OSError:
             os.close(self._output)
             raise
+        give_way(self._process.pid)
 
     def ended(self, now: float) -> bool:
         """Whether it has, by itself or for taking too long."""

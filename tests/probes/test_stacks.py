@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from gputop.probes.give_way import NICENESS
 from gputop.probes.stack_dump import find_py_spy, run_py_spy
 from gputop.probes.stack_reader import VOTES, StackReader
 from gputop.probes.stack_source import EVERY_SECONDS, StackSource
@@ -162,6 +163,17 @@ def test_a_long_output_is_read_to_its_end(tmp_path: Path) -> None:
     output = run_py_spy(str(script), seconds=30)
     assert (output.code, output.errors) == (0, "done")
     assert len(output.out) < 9_000_000
+
+
+@pytest.mark.parametrize(("gives_way", "niceness"), [(True, NICENESS), (False, 0)])
+def test_it_gives_way_to_the_job_unless_that_waits_for_it(
+    gives_way: bool, niceness: int, tmp_path: Path
+) -> None:
+    script = tmp_path / "py-spy"
+    script.write_text("#!/bin/sh\nsleep 0.3; exec cut -d' ' -f19 /proc/self/stat")
+    script.chmod(0o755)
+    output = run_py_spy(str(script), gives_way=gives_way)
+    assert int(output.out) - os.getpriority(os.PRIO_PROCESS, 0) == niceness
 
 
 def test_nothing_is_dumped_unless_wished_for() -> None:
