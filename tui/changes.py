@@ -2,65 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from .lines import Line, Span, width_of
-
-JOIN_CELLS = 48
-"""Moving the cursor costs as many bytes as writing 8 cells again; and each run costs time here."""
+from .lines import Line, Span, spans_width, width_of
 
 
-def changed_runs(before: Line, after: Line) -> list[tuple[int, int]]:
-    """Runs of cells, as start and end, outside of which both lines look the same."""
-    runs: list[tuple[int, int]] = []
-    for start, end in _changed_spans(before, after):
-        if runs and start - runs[-1][1] < JOIN_CELLS:
-            runs[-1] = (runs[-1][0], end)
-        else:
-            runs.append((start, end))
-    return runs
+def changed_cells(before: Line, after: Line) -> tuple[int, int] | None:
+    """Start and end of the cells outside of which two lines of one width look the same.
 
-
-def _changed_spans(before: Line, after: Line) -> Iterator[tuple[int, int]]:
-    """Both lines are walked along, span by span, and meet again wherever their spans end alike."""
-    old_at = new_at = column = 0
-    while new_at < len(after) and old_at < len(before):
-        old, new = before[old_at], after[new_at]
-        old_at, new_at = old_at + 1, new_at + 1
-        end = column + width_of(new[0])
-        if old is new or old == new:
-            column = end
-            continue
-        old_end = column + width_of(old[0])
-        if old_end == end:
-            yield _within(old, new, column, end)
-            column = end
-            continue
-        start = column
-        while old_end != end:
-            if old_end < end:
-                old_end += width_of(before[old_at][0])
-                old_at += 1
-            else:
-                end += width_of(after[new_at][0])
-                new_at += 1
-        yield start, end
-        column = end
-
-
-def _within(old: Span, new: Span, column: int, end: int) -> tuple[int, int]:
-    """What differs between two spans of one place."""
-    if old[1] == new[1] and len(old[0]) == len(new[0]) == end - column:
-        first, last = _trimmed(old[0], new[0])
-        return column + first, column + last
-    return column, end
-
-
-def _trimmed(before: str, after: str) -> tuple[int, int]:
-    """Where the first and the last different character of two texts of one length are."""
-    first, last = 0, len(after)
-    while first < last and before[first] == after[first]:
+    One run a line: where both ends of a row have changed, most between them has too, and finding the
+    cells that have not costs more time than sending them costs bytes.
+    """
+    most = min(len(before), len(after))
+    first = last = 0
+    while first < most and before[first] == after[first]:
         first += 1
-    while last > first and before[last - 1] == after[last - 1]:
-        last -= 1
-    return first, last
+    while last < most - first and before[-1 - last] == after[-1 - last]:
+        last += 1
+    old, new = before[first : len(before) - last], after[first : len(after) - last]
+    start = spans_width(after[:first])
+    end = start + spans_width(new)
+    if old and new:
+        start += _same(old[0], new[0], 1)
+        end -= _same(old[-1], new[-1], -1)
+    return (start, end) if start < end else None
+
+
+def _same(old: Span, new: Span, step: int) -> int:
+    """How many cells two spans have in common, from the left (``step`` 1) or from the right (-1)."""
+    if old[1] != new[1] or not (_even(old[0]) and _even(new[0])):
+        return 0
+    same = 0
+    for one, other in zip(old[0][::step], new[0][::step], strict=False):
+        if one != other:
+            break
+        same += 1
+    return same
+
+
+def _even(text: str) -> bool:
+    """Each character is of one cell."""
+    return len(text) == width_of(text)

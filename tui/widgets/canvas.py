@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from rich.color import ColorSystem
 from rich.segment import Segment
@@ -11,13 +13,11 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..changes import changed_runs
+from ..changes import changed_cells
 from ..glyphs import to_ascii
 from ..lines import Line, width_of
 from ..look import app_of, codes_of, styles_of
 
-_Placed = tuple[int, int, str, str]
-"""First column, the one after the last, text and role of a span."""
 _RESET = "\x1b[0m"
 _PLAIN = ("", "NoneNoneNoneNone")
 _SYSTEMS = {
@@ -43,8 +43,6 @@ class Canvas(Widget):
         self._shown_size = Size(0, 0)
         self._styles: dict[str, Style] = {}
         self._codes: dict[str, tuple[str, str]] = {}
-        self._placed: dict[int, list[_Placed] | None] = {}
-        """Lines of this picture of which parts are painted, by number."""
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -58,17 +56,16 @@ class Canvas(Widget):
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""
         before, self._lines = self._lines, list(lines)
-        self._placed.clear()
         size, self._shown_size = self._shown_size, self.size
         if size != self.size or len(before) != len(self._lines):
             self.refresh()
             return
-        regions = [
-            Region(start, y, end - start, 1)
+        changed = [
+            (y, changed_cells(old, new))
             for y, (old, new) in enumerate(zip(before, self._lines, strict=True))
             if old != new
-            for start, end in changed_runs(old, new)
         ]
+        regions = [Region(cells[0], y, cells[1] - cells[0], 1) for y, cells in changed if cells]
         if regions:
             self.refresh(*regions)
 
@@ -82,38 +79,25 @@ class Canvas(Widget):
         """Cells of a line as what the terminal is sent; ``None`` where strips must do it."""
         if y >= len(self._lines):
             return None
-        if y not in self._placed:
-            self._placed[y] = self._place(self._lines[y])
-        placed = self._placed[y]
-        if placed is None:
-            return None
+        line = self._lines[y]
+        ends = tuple(accumulate([width_of(text) for text, _ in line]))
+        if not line or ends[-1] != sum([len(text) for text, _ in line]):
+            return None  # a character is not of one cell
         parts: list[str] = []
         code, ground = _PLAIN
-        for first, last, text, role in placed:
-            if last <= start:
-                continue
+        for at in range(bisect_right(ends, start), len(line)):
+            text, role = line[at]
+            first = ends[at] - len(text)
             if first >= end:
                 break
-            text = text[max(0, start - first) : end - first]
+            if first < start or ends[at] > end:
+                text = text[max(0, start - first) : end - first]
             wanted, wanted_ground = self._codes.get(role, _PLAIN)
-            if wanted != code and not (text.isspace() and wanted_ground == ground):
+            if wanted != code and not (wanted_ground == ground and text.isspace()):
                 parts.append(f"\x1b[0;{wanted}m" if wanted else _RESET)
                 code, ground = wanted, wanted_ground
             parts.append(text)
-        return "".join([*parts, _RESET if code else ""])
-
-    def _place(self, line: Line) -> list[_Placed] | None:
-        """The spans, each with its columns; ``None`` where a character is not of one cell."""
-        placed: list[_Placed] = []
-        column = 0
-        for text, role in line:
-            if not text.isascii():
-                text = self._convert(text)
-                if len(text) != width_of(text):
-                    return None
-            first, column = column, column + len(text)
-            placed.append((first, column, text, role))
-        return placed
+        return self._convert("".join([*parts, _RESET if code else ""]))
 
     def _restyle(self) -> None:
         self._take_styles()
