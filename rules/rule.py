@@ -209,13 +209,17 @@ def _gpu_subject(index: int, rank: int | None, job: str | None) -> Subject:
 
 def process_subject(process: ProcessFrame) -> Subject:
     """The subject that stands for a process: pid and start time, as a pid alone comes back."""
-    return Subject(
-        kind="process",
-        id=f"{process.pid}@{process.start_time_seconds:.2f}",
-        rank=process.rank,
-        gpu=process.gpus[0] if process.gpus else None,
-        job=process.job_id,
+    gpu = process.gpus[0] if process.gpus else None
+    return _process_subject(
+        process.pid, process.start_time_seconds, process.rank, gpu, process.job_id
     )
+
+
+@lru_cache(maxsize=4096)
+def _process_subject(
+    pid: int, started: float, rank: int | None, gpu: int | None, job: str | None
+) -> Subject:
+    return Subject(kind="process", id=f"{pid}@{started:.2f}", rank=rank, gpu=gpu, job=job)
 
 
 def cgroup_subject(group: CgroupFrame, frame: Frame) -> Subject:

@@ -66,7 +66,7 @@ class Series:
         if not self._times:
             return []
         start = bisect_left(self._times, self._times[-1] - seconds)
-        return [value for value in self._values[start:] if not math.isnan(value)]
+        return _present(self._values[start:])
 
     def grown(self, seconds: float) -> float | None:
         """How much it has grown over the last ``seconds``; ``None`` with fewer than two values."""
@@ -99,8 +99,12 @@ class Series:
 
 
 def _mean(values: array[float]) -> float | None:
-    total = sum(values)
-    if math.isnan(total):
-        present = [value for value in values if not math.isnan(value)]
-        return sum(present) / len(present) if present else None
-    return total / len(values) if values else None
+    present = _present(values)
+    return sum(present) / len(present) if present else None
+
+
+def _present(values: array[float]) -> list[float]:
+    """Without those that are missing."""
+    found = values.tolist()
+    # Mostly none is missing, or all are; a sum is the fastest way to see the first.
+    return [value for value in found if not math.isnan(value)] if math.isnan(sum(found)) else found

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from ...probes.frame import Frame, JobFrame, ProcessFrame, RankFrame
+from ...probes.frame import Frame, JobFrame, ProcessFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..loader import loader_workers
 from ..rule import JobRule, Scene, Threshold
@@ -46,15 +46,16 @@ class TooFewCores(JobRule):
     next_step = "Give the job more cores (Slurm --cpus-per-task, pod limit) or run fewer workers."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
-        frame = scene.frame
-        workers = [len(loader_workers(rank, frame)) for rank in job.ranks]
-        available = _available(job, frame)
         if not job.ranks:
             return Verdict(subject=subject, holds=False)
+        frame = scene.frame
+        workers = [len(loader_workers(rank, frame)) for rank in job.ranks]
+        ranks = [frame.process(rank.pid) for rank in job.ranks]
+        masks = [process.allowed_cpus if process else None for process in ranks]
+        available = _available(job, frame, ranks, masks)
         if available is None:
             return Verdict(subject=subject, holds=None, unread="the cores of the job are not known")
         needed = sum(count + 1 for count in workers) + self.limit["system_cores"]
-        masks = [_mask(rank, frame) for rank in job.ranks]
         narrow = [
             mask
             for mask, count in zip(masks, workers, strict=True)
@@ -62,7 +63,7 @@ class TooFewCores(JobRule):
         ]
         if available >= needed and not narrow:
             return Verdict(subject=subject, holds=False)
-        delay = _mean(process.run_delay_ratio for process in _processes(job, frame))
+        delay = _mean(process.run_delay_ratio for process in ranks if process is not None)
         on_gpu = any(rank.gpu_index is not None for rank in job.ranks)
         used = None if on_gpu else _used(job, scene)
         pressure = scene.history.host("pressure_cpu_ratio").mean(_WINDOW_SECONDS)
@@ -109,21 +110,26 @@ def _used(job: JobFrame, scene: Scene) -> float | None:
     return sum(known) if known else None
 
 
-def _available(job: JobFrame, frame: Frame) -> float | None:
+def _available(
+    job: JobFrame,
+    frame: Frame,
+    ranks: Sequence[ProcessFrame | None],
+    masks: Sequence[int | None],
+) -> float | None:
     """Cores for the whole job: the least of what the node, the masks and the quotas allow."""
-    bounds = (frame.host.cpus if frame.host else None, _masks(job, frame), _quotas(job, frame))
+    node = frame.host.cpus if frame.host else None
+    bounds = (node, _masks(job, frame, masks), _quotas(ranks, frame))
     return min((float(bound) for bound in bounds if bound is not None), default=None)
 
 
-def _masks(job: JobFrame, frame: Frame) -> float | None:
+def _masks(job: JobFrame, frame: Frame, masks: Sequence[int | None]) -> float | None:
     """Cores that the affinity masks give to all ranks together.
 
     Only their sizes are known. A mask as wide as the launcher's was inherited, so the ranks share
     it; narrower ones, or those of ranks without a launcher, are taken to lie side by side.
     """
-    ranks = [_mask(rank, frame) for rank in job.ranks]
-    known = [mask for mask in ranks if mask is not None]
-    if not known or len(known) < len(ranks):
+    known = [mask for mask in masks if mask is not None]
+    if not known or len(known) < len(masks):
         return None
     launcher = frame.process(job.launcher_pid) if job.launcher_pid is not None else None
     shared = launcher.allowed_cpus if launcher is not None else None
@@ -132,23 +138,12 @@ def _masks(job: JobFrame, frame: Frame) -> float | None:
     return float(sum(known))
 
 
-def _mask(rank: RankFrame, frame: Frame) -> int | None:
-    process = frame.process(rank.pid)
-    return process.allowed_cpus if process else None
-
-
-def _quotas(job: JobFrame, frame: Frame) -> float | None:
-    """Sum of the quotas of the groups that hold its ranks; ``None`` if one of them has none."""
-    paths = {process.cgroup for process in _processes(job, frame)}
+def _quotas(ranks: Sequence[ProcessFrame | None], frame: Frame) -> float | None:
+    """Sum of the quotas of the groups that hold the ranks; ``None`` if one of them has none."""
+    paths = {process.cgroup for process in ranks if process is not None}
     quotas = [group.cpu_quota_cores for group in frame.cgroups if group.path in paths]
     limited = [quota for quota in quotas if quota is not None]
     return sum(limited) if limited and len(limited) == len(paths) else None
-
-
-def _processes(job: JobFrame, frame: Frame) -> list[ProcessFrame]:
-    """The processes of its ranks."""
-    found = (frame.process(rank.pid) for rank in job.ranks)
-    return [process for process in found if process is not None]
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

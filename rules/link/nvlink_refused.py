@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ...probes.frame import JobFrame
+from ...probes.frame_topology import PeerAccess
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
 
@@ -38,12 +39,8 @@ class NvlinkRefused(JobRule):
         topology = scene.frame.topology
         if topology is None or not topology.peers:
             return Verdict(subject=subject, holds=None, unknown_because="peer access: not told")
-        # A GPU that is split has no peers, and nobody expects that.
-        split = {gpu.index for gpu in scene.frame.gpus if gpu.mig_mode}
-        indices = {rank.gpu_index for rank in job.ranks if rank.gpu_index is not None} - split
-        refused = [
-            peer for peer in topology.peers if peer.refused and {peer.one, peer.two} <= indices
-        ]
+        indices = {rank.gpu_index for rank in job.ranks}
+        refused = [peer for peer in scene.once(_refused) if {peer.one, peer.two} <= indices]
         if not refused:
             return Verdict(subject=subject, holds=False)
         why, _ = Counter(peer.over_nvlink for peer in refused).most_common(1)[0]
@@ -59,3 +56,14 @@ class NvlinkRefused(JobRule):
                 Evidence(signal="NVLinks between them", value=float(first.links), unit="links"),
             ),
         )
+
+
+def _refused(scene: Scene) -> tuple[PeerAccess, ...]:
+    """All pairs of the node. A GPU that is split has no peers, and nobody expects that."""
+    topology = scene.frame.topology
+    split = {gpu.index for gpu in scene.frame.gpus if gpu.mig_mode}
+    return tuple(
+        peer
+        for peer in (topology.peers if topology else ())
+        if peer.refused and split.isdisjoint((peer.one, peer.two))
+    )

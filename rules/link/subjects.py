@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...probes.frame import GpuFrame
 from ..finding import Subject
-from ..rule import gpu_subject
 
 
 def pcie_subject(gpu: GpuFrame) -> Subject:
     """Its PCIe link."""
-    return _road(gpu, "pcie")
+    return _road(gpu.index, gpu.rank, gpu.job_id, "pcie")
 
 
 def nvlink_subject(gpu: GpuFrame) -> Subject:
     """Its NVLinks."""
-    return _road(gpu, "nvlink")
+    return _road(gpu.index, gpu.rank, gpu.job_id, "nvlink")
 
 
-def _road(gpu: GpuFrame, road: str) -> Subject:
-    on = gpu_subject(gpu)
-    return Subject(
-        kind="link", id=f"gpu{gpu.index} {road}", rank=on.rank, gpu=gpu.index, job=on.job
-    )
+@lru_cache(maxsize=512)
+def _road(gpu: int, rank: int | None, job: str | None, road: str) -> Subject:
+    # Asked for by each rule about roads in every frame.
+    return Subject(kind="link", id=f"gpu{gpu} {road}", rank=rank, gpu=gpu, job=job)
