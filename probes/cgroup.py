@@ -151,10 +151,9 @@ class _Group:
         unlimited = cpu is not None and (self._has_cpu or cpu.is_root())
         if not unlimited:
             missing["cpu_quota_cores"] = _why(cpu, "cpu")
-        stat = cpu.throttling(self._quota_level) if cpu else dict[bytes, int]()
-        throttled = stat.get(cpu.layout.throttled_key) if cpu else None
+        told = cpu.throttling(self._quota_level) if cpu else (None, None, None)
+        periods, count, throttled = told
         unit = cpu.layout.throttled_unit_seconds if cpu else 0.0
-        periods, count = stat.get(b"nr_periods"), stat.get(b"nr_throttled")
         seconds = None if throttled is None else throttled * unit
         values = {
             "cpu_periods": periods,

@@ -14,11 +14,12 @@ from typing import TypeVar
 import msgspec
 
 from .proc_files import Descriptors, KeptFiles
-from .proc_text import number
+from .proc_text import number, parse_fields
 
 _NO_LIMIT_BYTES = 2**60
 """Version 1 writes a huge number where there is no limit."""
 _STAT_BYTES = 16384
+_OOM_KEY = b"oom_kill "
 _Limit = TypeVar("_Limit", int, float)
 
 
@@ -27,7 +28,6 @@ class Layout(msgspec.Struct, frozen=True):
 
     usage: str
     events: str
-    oom_key: bytes
     throttled_key: bytes
     throttled_unit_seconds: float
     inactive_key: bytes
@@ -36,18 +36,16 @@ class Layout(msgspec.Struct, frozen=True):
 VERSION_1 = Layout(
     usage="memory.usage_in_bytes",
     events="memory.oom_control",
-    oom_key=b"oom_kill",
-    throttled_key=b"throttled_time",
+    throttled_key=b"throttled_time ",
     throttled_unit_seconds=1e-9,
-    inactive_key=b"total_inactive_file",
+    inactive_key=b"total_inactive_file ",
 )
 VERSION_2 = Layout(
     usage="memory.current",
     events="memory.events",
-    oom_key=b"oom_kill",
-    throttled_key=b"throttled_usec",
+    throttled_key=b"throttled_usec ",
     throttled_unit_seconds=1e-6,
-    inactive_key=b"inactive_file",
+    inactive_key=b"inactive_file ",
 )
 
 
@@ -85,9 +83,13 @@ class Levels:
         """As `quota`, in bytes."""
         return _tightest([self._limit_of(level) for level in range(len(self._levels))])
 
-    def throttling(self, level: int) -> dict[bytes, int]:
-        """``cpu.stat`` of one level; empty where there is none."""
-        return parse_keys(self._text(level, "cpu.stat") or b"")
+    def throttling(self, level: int) -> tuple[int | None, int | None, int | None]:
+        """Periods, those throttled, and the time of throttling in the layout's unit, of one level."""
+        periods, count, time = parse_fields(
+            self._text(level, "cpu.stat") or b"",
+            (b"nr_periods ", b"nr_throttled ", self.layout.throttled_key),
+        )
+        return periods, count, time
 
     def memory_used(self, level: int) -> int | None:
         """Of one level."""
@@ -95,12 +97,12 @@ class Levels:
 
     def inactive_file(self, level: int) -> int | None:
         """Of one level."""
-        stat = parse_keys(self._text(level, "memory.stat", most=_STAT_BYTES) or b"")
-        return stat.get(self.layout.inactive_key)
+        stat = self._text(level, "memory.stat", most=_STAT_BYTES) or b""
+        return parse_fields(stat, (self.layout.inactive_key,))[0]
 
     def oom_kills(self) -> int | None:
         """Of the innermost group: the kernel counts a kill where the victim was."""
-        return parse_keys(self._text(0, self.layout.events) or b"").get(self.layout.oom_key)
+        return parse_fields(self._text(0, self.layout.events) or b"", (_OOM_KEY,))[0]
 
     def _quota_of(self, level: int) -> tuple[bool, float | None]:
         """Whether the level can have a quota, and the one that it has."""
@@ -146,14 +148,3 @@ def parse_memory_limit(data: bytes) -> int | None:
     """Bytes; ``None`` is no limit: ``max``, or the huge number of version 1."""
     limit = number(data.strip())
     return limit if limit is not None and limit < _NO_LIMIT_BYTES else None
-
-
-def parse_keys(data: bytes) -> dict[bytes, int]:
-    """Lines of a word and a number."""
-    found: dict[bytes, int] = {}
-    for line in data.split(b"\n"):
-        key, _, value = line.partition(b" ")
-        count = number(value.strip())
-        if count is not None:
-            found[key] = count
-    return found

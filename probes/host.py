@@ -17,14 +17,13 @@ from .host_devices import Devices
 from .host_text import (
     parse_cpu,
     parse_disks,
-    parse_fields,
     parse_load,
     parse_networks,
     parse_pressure,
     parse_tcp,
 )
 from .proc_files import Descriptors, KeptFiles, read_file
-from .proc_text import parse_cpu_list
+from .proc_text import parse_cpu_list, parse_fields
 from .reading import Missing
 from .sample import HostReading
 from .source import SourceAbsent

@@ -64,11 +64,6 @@ def parse_load(data: bytes) -> tuple[float, float, float] | None:
     return loads if all(0 <= load < 1e9 for load in loads) else None
 
 
-def parse_fields(data: bytes, names: tuple[bytes, ...]) -> tuple[int | None, ...]:
-    """The number after each name at the beginning of a line: ``/proc/meminfo``, ``/proc/vmstat``."""
-    return tuple(_after(data, name) for name in names)
-
-
 def parse_pressure(data: bytes) -> tuple[float | None, float | None]:
     """Seconds in which some, and in which all, tasks waited."""
     return _pressure(data, b"some "), _pressure(data, b"full ")
@@ -111,14 +106,6 @@ def parse_tcp(data: bytes) -> tuple[int | None, int | None]:
         return None, None
     values = dict(zip(*rows[:2], strict=True))
     return number(values.get(b"OutSegs", b"")), number(values.get(b"RetransSegs", b""))
-
-
-def _after(data: bytes, name: bytes) -> int | None:
-    start = 0 if data.startswith(name) else data.find(b"\n" + name) + 1
-    if start == 0 and not data.startswith(name):
-        return None
-    words = data[start + len(name) : start + len(name) + 40].split(b"\n", 1)[0].split()
-    return number(words[0]) if words else None
 
 
 def _pressure(data: bytes, kind: bytes) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 _MAX_DIGITS = 19
@@ -146,6 +147,16 @@ def parse_cpu_list(data: bytes) -> frozenset[int] | None:
             return None
         cpus.update(range(low, high + 1))
     return frozenset(cpus)
+
+
+def parse_fields(data: bytes, names: Iterable[bytes]) -> tuple[int | None, ...]:
+    """The number after each name at the beginning of a line, as in ``/proc/meminfo``."""
+    return tuple(_number_after(data, name) for name in names)
+
+
+def _number_after(data: bytes, name: bytes) -> int | None:
+    words = _field(data, name).split(None, 1)
+    return number(words[0]) if words else None
 
 
 def _field(data: bytes, name: bytes) -> bytes:

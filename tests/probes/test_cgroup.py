@@ -251,4 +251,3 @@ def test_no_bytes_make_a_parser_raise(data: bytes) -> None:
         paths.single_path(memberships)
     files.parse_cpu_max(data)
     files.parse_memory_limit(data)
-    files.parse_keys(data)

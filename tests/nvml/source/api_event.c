@@ -29,6 +29,7 @@ struct EventSet {
     unsigned long long types[MAX_GPUS], from[MAX_GPUS];
     bool taken[RING];
     unsigned long long horizon; /* events up to here have been cleared from `taken` */
+    int watch; /* made by the first wait, for making one takes longer than a tick may; -1 before */
 };
 
 static void notice(int gpu, const char *text, bool at_start)
@@ -61,6 +62,7 @@ API int nvmlEventSetCreate(struct EventSet **set)
     REQUIRE(set != NULL);
     *set = calloc(1, sizeof **set);
     (*set)->magic = SET_MAGIC;
+    (*set)->watch = -1;
     return SIM_SUCCESS;
 }
 
@@ -69,6 +71,8 @@ API int nvmlEventSetFree(struct EventSet *set)
     SYSTEM_CALL();
     REQUIRE(set != NULL && set->magic == SET_MAGIC);
     set->magic = 0;
+    if (set->watch >= 0)
+        close(set->watch);
     free(set);
     return SIM_SUCCESS;
 }
@@ -133,7 +137,9 @@ static int wait_for_event(struct EventSet *set, double timeout, Event *event)
 {
     enum { LONGEST_NAP_MS = 500 }; /* a safety net where inotify does not work */
     double deadline = clock_monotonic() + timeout, next_due;
-    int watch = watch_state(), code = SIM_SUCCESS;
+    int code = SIM_SUCCESS;
+    if (set->watch < 0)
+        set->watch = watch_state();
     for (;;) {
         char changes[4096];
         state_refresh();
@@ -145,14 +151,12 @@ static int wait_for_event(struct EventSet *set, double timeout, Event *event)
             code = SIM_ERROR_TIMEOUT;
             break;
         }
-        struct pollfd wake = {watch, POLLIN, 0};
+        struct pollfd wake = {set->watch, POLLIN, 0};
         int nap = left < 0 ? 0 : left > LONGEST_NAP_MS ? LONGEST_NAP_MS : (int)left + 1;
-        if (poll(&wake, watch >= 0, nap) > 0)
-            while (read(watch, changes, sizeof changes) > 0)
+        if (poll(&wake, set->watch >= 0, nap) > 0)
+            while (read(set->watch, changes, sizeof changes) > 0)
                 ;
     }
-    if (watch >= 0)
-        close(watch);
     return code;
 }
 
