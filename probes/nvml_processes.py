@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -34,24 +35,23 @@ _HOLD_SECONDS = 2.0
 _LONGEST_HOLD_SECONDS = 10.0
 
 
-class _ProcessV1(ctypes.Structure):
-    _fields_ = (("pid", ctypes.c_uint), ("memory", ctypes.c_ulonglong))
+# The records of NVML's lists. Unpacked, since the binding's structures run Python for each access to a
+# member.
+_PROCESS_1 = struct.Struct("IQ")
+"""Pid, memory."""
+_PROCESS_2 = struct.Struct("IQII")
+"""The same, GPU instance, compute instance."""
+_LAYOUTS = (("_v3", _PROCESS_2), ("_v2", _PROCESS_2), ("", _PROCESS_1))
+_SAMPLE = struct.Struct("IQIIII")
+"""Pid, time stamp in microseconds, use of SM, memory, encoder and decoder in percent."""
 
 
-class _ProcessV2(ctypes.Structure):
-    _fields_ = (
-        ("pid", ctypes.c_uint),
-        ("memory", ctypes.c_ulonglong),
-        ("gpu_instance", ctypes.c_uint),
-        ("compute_instance", ctypes.c_uint),
-    )
+class Sample(NamedTuple):
+    """A process's use of the GPU as the driver noted it."""
 
-
-_LAYOUTS: tuple[tuple[str, type[ctypes.Structure]], ...] = (
-    ("_v3", _ProcessV2),
-    ("_v2", _ProcessV2),
-    ("", _ProcessV1),
-)
+    pid: int
+    stamp: int
+    percent: int
 
 
 class Share(NamedTuple):
@@ -134,47 +134,40 @@ class Processes:
         }
         return reason
 
-    def take(self, samples: list[Any], now: float, pids: set[int]) -> None:
+    def take(self, samples: Sequence[Sample], now: float, pids: set[int]) -> None:
         """Note the newest believable share of each of ``pids``."""
         # The driver's buffer may hold entries of dead processes, of long ago, and plain garbage.
         latest = int(time.time() * 1e6) + _FUTURE_MICROSECONDS
         good = [
             sample
             for sample in samples
-            if sample.pid in pids
-            and sample.smUtil <= 100
-            and self._seen < sample.timeStamp <= latest
+            if sample.pid in pids and sample.percent <= 100 and self._seen < sample.stamp <= latest
         ]
-        newest = max((sample.timeStamp for sample in good), default=self._seen)
+        newest = max((sample.stamp for sample in good), default=self._seen)
         for sample in good:
             known = self.shares.get(sample.pid)
-            if sample.timeStamp < newest - _STALE_MICROSECONDS:
+            if sample.stamp < newest - _STALE_MICROSECONDS:
                 continue
-            if known is not None and sample.timeStamp < known.stamp:
+            if known is not None and sample.stamp < known.stamp:
                 continue
-            period = (sample.timeStamp - known.stamp) / 1e6 if known else 0.0
+            period = (sample.stamp - known.stamp) / 1e6 if known else 0.0
             # Samples come at the driver's pace; between two of them the last one stands.
             hold = min(max(_HOLD_SECONDS, 2 * period), _LONGEST_HOLD_SECONDS)
-            self.shares[sample.pid] = Share(sample.smUtil / 100, sample.timeStamp, now + hold)
+            self.shares[sample.pid] = Share(sample.percent / 100, sample.stamp, now + hold)
         self._seen = newest
 
-    def _samples(self, calls: Calls) -> list[Any]:
-        nvml = calls.nvml
-        function = _symbol(nvml, "nvmlDeviceGetProcessUtilization")
-        room = ctypes.c_uint(_ROOM)
-        code = _INSUFFICIENT_SIZE
-        for _ in range(_TRIES):
-            samples = (nvml.c_nvmlProcessUtilizationSample_t * room.value)()
-            since = ctypes.c_ulonglong(self._seen)
-            code = function(calls.handle, samples, ctypes.byref(room), since)
-            if code == 0:
-                return list(samples[: room.value])
-            if code != _INSUFFICIENT_SIZE:
-                break
-            room.value = room.value * 2 + 8
-        if code == _NOT_FOUND:
+    def _samples(self, calls: Calls) -> list[Sample]:
+        function = _symbol(calls.nvml, "nvmlDeviceGetProcessUtilization")
+        since = ctypes.c_ulonglong(self._seen)
+        try:
+            records = _records(
+                calls, _SAMPLE, lambda room, buffer: function(calls.handle, buffer, room, since)
+            )
+        except calls.nvml.NVMLError as error:
+            if error.value != _NOT_FOUND:  # none since then
+                raise
             return []
-        raise nvml.NVMLError(code)
+        return [Sample(pid, stamp, percent) for pid, stamp, percent, *_ in records]
 
 
 def _symbol(nvml: Any, name: str) -> Any:
@@ -185,40 +178,45 @@ def _symbol(nvml: Any, name: str) -> Any:
     return function
 
 
-def _running(calls: Calls, name: str) -> list[Any]:
+def _running(calls: Calls, name: str) -> list[tuple[int, ...]]:
     nvml = calls.nvml
     for suffix, layout in _LAYOUTS:
         function = getattr(nvml.nvmlLib, name + suffix, None)
         if function is not None:
-            return _listed(calls, function, layout)
+            return _records(calls, layout, partial(function, calls.handle))
     raise nvml.NVMLError(nvml.NVML_ERROR_FUNCTION_NOT_FOUND)
 
 
-def _listed(calls: Calls, function: Any, layout: type[ctypes.Structure]) -> list[Any]:
+def _records(
+    calls: Calls, layout: struct.Struct, ask: Callable[[Any, Any], int]
+) -> list[tuple[int, ...]]:
+    """What ``ask`` fills a buffer with, which may have to grow first."""
     room = ctypes.c_uint(_ROOM)
     code = _INSUFFICIENT_SIZE
     for _ in range(_TRIES):
-        entries = (layout * room.value)()
-        code = function(calls.handle, ctypes.byref(room), entries)
+        buffer = ctypes.create_string_buffer(room.value * layout.size)
+        code = ask(ctypes.byref(room), buffer)
         if code == 0:
-            return list(entries[: room.value])
+            return list(layout.iter_unpack(buffer.raw[: room.value * layout.size]))
         if code != _INSUFFICIENT_SIZE:
             break
         room.value = room.value * 2 + 8
     raise calls.nvml.NVMLError(code)
 
 
-def _readings(kind: Kind, total: int | None, entries: list[Any]) -> Answer[list[GpuProcessReading]]:
+def _readings(
+    kind: Kind, total: int | None, records: list[tuple[int, ...]]
+) -> Answer[list[GpuProcessReading]]:
     readings: list[GpuProcessReading] = []
-    for entry in entries:
-        if not 0 < entry.pid <= _HIGHEST_PID:
+    for pid, used, *instances in records:
+        if not 0 < pid <= _HIGHEST_PID:
             # Some drivers changed the layout without a new symbol; nothing of it can be trusted.
             return Answer(None, "process list unreliable with this driver")
-        memory = count(entry.memory).value
-        instance = getattr(entry, "gpu_instance", _NO_INSTANCE)
+        memory = count(used).value
+        instance = instances[0] if instances else _NO_INSTANCE
         readings.append(
             GpuProcessReading(
-                pid=entry.pid,
+                pid=pid,
                 kind=kind,
                 memory_bytes=memory if memory is None or not total or memory <= total else None,
                 gpu_instance=None if instance == _NO_INSTANCE else instance,

@@ -44,10 +44,10 @@ def counter_rates(
         )
         return carried
     rates: dict[str, Any] = {}
+    seconds = current.monotonic_seconds - previous.monotonic_seconds if previous else 0.0
     for name, counter in counters.items():
         now = getattr(current, counter)
         before = getattr(previous, counter) if previous is not None else None
-        seconds = current.monotonic_seconds - previous.monotonic_seconds if previous else 0.0
         rates[name] = rate(now, before, seconds)
         if rates[name] is None:
             missing[name] = _why(current, counter, now, before)

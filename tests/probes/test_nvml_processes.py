@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputop.probes.nvml_processes import Processes
+from gputop.probes.nvml_processes import Processes, Sample
 
 from nvml.simulated import SimulatedNvml
 from nvml_watch import Watch
@@ -130,19 +129,11 @@ def test_a_share_stands_between_the_drivers_samples_and_then_goes(node: Simulate
         assert share() == 0.4
 
 
-class Sample(SimpleNamespace):
-    """What the driver's buffer of shares holds."""
-
-    pid: int
-    smUtil: int  # noqa: N815 - NVML's name
-    timeStamp: int  # noqa: N815 - NVML's name
-
-
 SAMPLES = st.builds(
     Sample,
     pid=st.integers(0, 5),
-    smUtil=st.one_of(st.integers(0, 100), st.integers(0, 2**32 - 1)),
-    timeStamp=st.one_of(st.integers(0, 2 * 10**7), st.integers(0, 2**64 - 1)),
+    percent=st.one_of(st.integers(0, 100), st.integers(0, 2**32 - 1)),
+    stamp=st.one_of(st.integers(0, 2 * 10**7), st.integers(0, 2**64 - 1)),
 )
 
 
@@ -154,7 +145,7 @@ def test_whatever_the_buffer_holds_shares_are_of_listed_processes_and_at_most_on
     processes = Processes(lambda: 0.0)
     newest: dict[int, int] = {}
     for now, batch in enumerate(batches):
-        processes.take(list(batch), float(now), pids)
+        processes.take(batch, float(now), pids)
         for pid, share in processes.shares.items():
             assert pid in pids
             assert 0 <= share.ratio <= 1
