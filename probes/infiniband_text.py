@@ -24,13 +24,6 @@ class Rate(NamedTuple):
     speed: str
 
 
-class Number(NamedTuple):
-    """A count, or why there is none."""
-
-    value: int | None
-    reason: str = ""
-
-
 def parse_rate(data: bytes, layer: LinkLayer | None) -> Rate | None:
     """``400 Gb/sec (4X NDR)``; the slowest has no name. On Ethernet the kernel names the InfiniBand
     rate that is next to the real one, and nothing is to be taken off."""
@@ -58,17 +51,19 @@ def parse_layer(data: bytes) -> LinkLayer:
     return _LAYERS.get(data.strip(), "unknown")
 
 
-def parse_count(data: bytes) -> Number:
-    """A counter. ``N/A (no PMA)`` is how older kernels say that the card does not answer."""
+def parse_count(data: bytes) -> tuple[int | None, str]:
+    """A counter, or why there is none."""
     stripped = data.strip()
     value = number(stripped)
-    if value is not None:
-        return Number(value)
+    return value, "" if value is not None else _why_no_count(stripped)
+
+
+def _why_no_count(stripped: bytes) -> str:
     if not stripped:
-        return Number(None, "the driver gave an empty file")
-    if stripped.startswith(b"N/A"):
-        return Number(None, "not counted by this card")
-    return Number(None, f"the driver gave {text(stripped)[:_WORD_CHARS]!r}, which is no count")
+        return "the driver gave an empty file"
+    if stripped.startswith(b"N/A"):  # how older kernels say that the card does not answer
+        return "not counted by this card"
+    return f"the driver gave {text(stripped)[:_WORD_CHARS]!r}, which is no count"
 
 
 def parse_word(data: bytes) -> str | None:

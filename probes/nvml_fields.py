@@ -50,10 +50,12 @@ LINK_SPEED, LINK_STATE, LINK_VERSION = 164, 165, 166
 LINK_TX_BYTES, LINK_RX_BYTES = 202, 204
 """Ids whose scope is the link. The last two are what NVLink 5 counts instead of the first two."""
 
-# nvmlFieldValue_t: id, scope, timestamp and latency in microseconds, type, return code, value.
 _ENTRY = struct.Struct("IIqqII8s")
+"""nvmlFieldValue_t: id, scope, timestamp and latency in microseconds, type, return code, value."""
+_ANSWER = struct.Struct("8xq8xII8s")
+"""What of it is not known before."""
 # By NVML's numbers of types: double, unsigned int, long, long long, signed long long, int, short.
-_TYPES = "dILQqiH"
+_TYPES = tuple(struct.Struct(letter) for letter in "dILQqiH")
 _NO_NUMBER = b"\0" * 8
 
 _INVALID_ARGUMENT = 2
@@ -110,15 +112,15 @@ def _read_some(calls: Calls, fields: list[Field], values: Values) -> None:
     if answer.value is None:
         values.refused(fields, answer.reason)
         return
-    for field, (_, _, stamp, _, kind, code, number) in zip(
-        fields, _ENTRY.iter_unpack(answer.value), strict=True
+    for field, (stamp, kind, code, number) in zip(
+        fields, _ANSWER.iter_unpack(answer.value), strict=True
     ):
         if code:
             values.refused((field,), _refusal(calls, field, code))
         elif kind >= len(_TYPES):
             values.refused((field,), f"driver reported a value of type {kind}")
         else:
-            values.numbers[field] = struct.unpack_from(_TYPES[kind], number)[0]
+            (values.numbers[field],) = _TYPES[kind].unpack_from(number)
             values.stamps[field] = stamp
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from .nvml_call import Answer, Calls, Fields
@@ -32,7 +32,6 @@ _MOST_LINKS = 36
 _BYTES_PER_KIB = 1024
 _BYTES_PER_MB = 1e6
 _DOWN = 0
-_ONE_BY_ONE = 4
 
 Remote = Literal["gpu", "switch", "other"]
 _REMOTES: dict[int, Remote] = {0: "gpu", 2: "switch"}
@@ -48,11 +47,18 @@ class _Quantity(NamedTuple):
     low: int | None = None
     high: int | None = None
 
-    def fields(self, link: int) -> list[Field]:
-        fields = [(self.id, link)]
-        if self.low is not None and self.high is not None and link < 12:
-            fields.append((self.low + link if link < 6 else self.high + link - 6, 0))
-        return fields
+    def older(self, link: int) -> Field | None:
+        """What an older driver is asked instead."""
+        if self.low is None or self.high is None or link >= 12:
+            return None
+        return (self.low + link if link < 6 else self.high + link - 6, 0)
+
+    def of(self, values: Values, link: int) -> int | None:
+        """What was told of a link; each tick asks for hundreds."""
+        number = values.numbers.get((self.id, link))
+        if number is None and (older := self.older(link)):
+            number = values.numbers.get(older)
+        return None if number is None else count(number).value
 
 
 _STATE, _VERSION = _Quantity(LINK_STATE), _Quantity(LINK_VERSION)
@@ -76,7 +82,8 @@ class Links:
         self._per_link = False
         self._states: dict[int, int] = {}
         """Link → its state as the driver told it last."""
-        self._turn = 0
+        self._told: dict[Field, int] = {}
+        """The same as it was told, where the driver has the field for it."""
 
     def read(self, calls: Calls, fields: Fields) -> None:
         """All links; empty where the chip has none."""
@@ -88,20 +95,19 @@ class Links:
             self._count = answer.value
         values = _read_all(calls, self._count)
         self._states = _states(calls, values, range(self._count))
+        states = [(LINK_STATE, link) for link in range(self._count)]
+        self._told = {field: values.numbers[field] for field in states if field in values.numbers}
         links = tuple(self._link(calls, values, link) for link in range(self._count))
         self._active = tuple(link.link for link in links if link.active)
         fields.put("nvlinks", Answer(links))
 
     def changed(self, calls: Calls) -> bool:
-        """Whether a link has gone up or down since all was read: one call for all of them, and on
-        drivers older than R510 one for each of the few whose turn it is."""
-        links: Sequence[int] = range(self._count or 0)
-        if links and calls.refusal((LINK_STATE, 0)):
-            links = [(self._turn + number) % len(links) for number in range(_ONE_BY_ONE)]
-            self._turn = links[-1] + 1
-        values = read_fields(calls, [(LINK_STATE, link) for link in links])
-        states = _states(calls, values, links)
-        return any(states[link] != self._states.get(link) for link in states)
+        """Whether a link has gone up or down since all was read: one call for all of them.
+
+        Drivers older than R510 would have to be asked link by link; the next reading tells it there.
+        """
+        states = read_fields(calls, list(self._told)).numbers
+        return any(states.get(field, told) != told for field, told in self._told.items())
 
     @property
     def any(self) -> bool:
@@ -131,13 +137,10 @@ class Links:
             return
         fields.put("nvlink_rx_bytes", self._total(values, NVLINK_RX_KIB, LINK_RX_BYTES))
         fields.put("nvlink_tx_bytes", self._total(values, NVLINK_TX_KIB, LINK_TX_BYTES))
-        stamps = [
-            stamp
-            for (id_, _), stamp in values.stamps.items()
-            if id_ in (LINK_RX_KIB, LINK_RX_BYTES) and stamp > 0
-        ]
-        if stamps and "nvlink_rx_bytes" in fields.values:
-            fields.values["nvlink_monotonic_seconds"] = stamps[0] / 1e6
+        first = self._active[0] if self._active else 0
+        stamp = values.stamps.get((LINK_RX_BYTES, first) if self._per_link else NVLINK_RX_KIB, 0)
+        if stamp > 0 and "nvlink_rx_bytes" in fields.values:
+            fields.values["nvlink_monotonic_seconds"] = stamp / 1e6
 
     def _total(self, values: Values, all_links: Field, per_link: int) -> Answer[int]:
         if all_links in values.numbers or not self._per_link:
@@ -151,16 +154,13 @@ class Links:
         return Answer(total) if links else Answer(None, "no link is up")
 
     def _link(self, calls: Calls, values: Values, link: int) -> NvlinkReading:
-        def number(quantity: _Quantity) -> int | None:
-            return _first_sane(values, quantity.fields(link))
-
         state = self._states.get(link)
         active = None if state is None else state != _DOWN
-        version = number(_VERSION)
+        version = _VERSION.of(values, link)
         if version is None:
             version = self._common_version(calls)
         remote, bus = self._remote(calls, link, active)
-        speed, rx, tx = number(_SPEED), number(_RX), number(_TX)
+        speed, rx, tx = (quantity.of(values, link) for quantity in (_SPEED, _RX, _TX))
         return NvlinkReading(
             link=link,
             active=active,
@@ -169,11 +169,11 @@ class Links:
             remote=remote,
             remote_pci_bus_id=bus,
             stamp_seconds=_stamp(values, link),
-            rx_bytes=number(_RX_5) if rx is None else rx * _BYTES_PER_KIB,
-            tx_bytes=number(_TX_5) if tx is None else tx * _BYTES_PER_KIB,
-            crc_errors=number(_CRC),
-            replay_errors=number(_REPLAY),
-            recovery_errors=number(_RECOVERY),
+            rx_bytes=_RX_5.of(values, link) if rx is None else rx * _BYTES_PER_KIB,
+            tx_bytes=_TX_5.of(values, link) if tx is None else tx * _BYTES_PER_KIB,
+            crc_errors=_CRC.of(values, link),
+            replay_errors=_REPLAY.of(values, link),
+            recovery_errors=_RECOVERY.of(values, link),
         )
 
     def _common_version(self, calls: Calls) -> int | None:
@@ -215,20 +215,12 @@ def _states(calls: Calls, values: Values, links: Iterable[int]) -> dict[int, int
     """The state of each link that is told; drivers that lack the field are asked link by link."""
     states: dict[int, int] = {}
     for link in links:
-        state = _first_sane(values, _STATE.fields(link))
+        state = _STATE.of(values, link)
         if state is None:
             state = calls.ask("nvmlDeviceGetNvLinkState", link).then(word).value
         if state is not None:
             states[link] = state
     return states
-
-
-def _first_sane(values: Values, fields: list[Field]) -> int | None:
-    for field in fields:
-        number = values.numbers.get(field)
-        if number is not None:
-            return count(number).value
-    return None
 
 
 def _stamp(values: Values, link: int) -> float | None:
@@ -244,7 +236,7 @@ def _read_all(calls: Calls, links: int) -> Values:
     more: list[Field] = []
     for quantity in _USUAL:
         if links and (quantity.id, 0) not in values.numbers:
-            more += [field for link in every for field in quantity.fields(link)[1:]]
+            more += [older for link in every if (older := quantity.older(link))]
             if quantity is _RX:
                 more += [(id_, link) for id_ in (LINK_RX_BYTES, LINK_TX_BYTES) for link in every]
     values.add(read_fields(calls, more))

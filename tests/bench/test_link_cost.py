@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from gputop.probes.wire import encode
 from nvml.simulated import SimulatedNvml
 
 MOST = 0.25
+PROCESSES = 16
 TICKS = 25
 WARM_UP = 4
 ROUNDS = 2
@@ -44,14 +46,24 @@ def test_what_the_roads_cost(tmp_path: Path) -> None:
         kind = "connectx7-ib" if number < 8 else "connectx7-roce"
         rdma.add(f"mlx5_{number}", kind, pci=cards[number % len(cards)])
     without, with_roads = [], []
-    with SimulatedNvml("h100x8") as node:
+    with (
+        SimulatedNvml("h100x8", {"gpu.*.nvlink.count": 0}) as bare,
+        SimulatedNvml("h100x8") as node,
+        ExitStack() as stack,
+    ):
+        for number in range(PROCESSES):
+            process = subprocess.Popen(["sleep", "600"])
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            for each in (bare, node):
+                each.process(number % 8, 1 + number // 8, process.pid, memory="30GiB", sm=40)
         for _ in range(ROUNDS):
-            without.append(_measured(node.env(), None))
+            without.append(_measured(bare.env(), None))
             with_roads.append(_measured(node.env(), tmp_path))
     base, all_of_it = min(without), min(with_roads)
     added = all_of_it / base - 1.0
     print(
-        f"\ncollector, CPU a sample: {1e3 * base:.2f} ms without the roads, "
+        f"\ncollector, CPU a sample: {1e3 * base:.2f} ms without any NVLink, InfiniBand or topology, "
         f"{1e3 * all_of_it:.2f} ms with them: {100 * added:+.0f} % (target: below {100 * MOST:.0f} %)"
     )
     assert added < MOST
@@ -93,6 +105,7 @@ def serve() -> None:
         if number == WARM_UP:
             assert not sys.argv[1] or len(sample.ports) == 10
             assert len(sample.gpus) == 8
+            assert bool(sample.gpus[0].nvlinks) == bool(sys.argv[1])
             began = time.process_time()
         if number == WARM_UP + TICKS:
             break

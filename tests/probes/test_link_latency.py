@@ -22,7 +22,7 @@ from nvml_watch import Watch
 
 MOST_SECONDS = 2
 MOST_SECONDS_OF_OLD = 10
-"""Drivers older than R510 must be asked for each link alone: four of 18 links every other second."""
+"""Drivers older than R510 must be asked for each link alone, so it waits for the next reading."""
 
 
 class Judge:

@@ -17,6 +17,7 @@ from gputop.probes.derive import derive
 from gputop.probes.frame import Frame
 from gputop.probes.frame_links import PortFrame
 from gputop.probes.infiniband import InfinibandSource
+from gputop.probes.infiniband_port import SLOW_SECONDS
 from gputop.probes.sample import Sample
 from gputop.probes.sample_links import PortReading
 
@@ -203,7 +204,7 @@ def test_errors_are_counted_since_we_came(tmp_path: Path) -> None:
     counts: list[int] = []
     for second, symbols in enumerate((40, 40, 43, 43, 2, 65535, 65535)):
         run.tree.set("mlx5_0", "counters/symbol_error", symbols)
-        port = run.read(second * 5.0, rx=0.0, tx=0.0)
+        port = run.read(second * SLOW_SECONDS, rx=0.0, tx=0.0)
         counts.append(port.counters_since_start.get("symbol_error", 0))
     # 3 grown; then reset, of which 2 are certain; then full, which is the least that it can be.
     assert counts == [0, 0, 3, 3, 5, 5 + 65533, 5 + 65533]
@@ -214,7 +215,7 @@ def test_a_counter_that_cannot_be_read_once_loses_nothing(tmp_path: Path) -> Non
     run = Run(tmp_path)
     for second, text in enumerate(("5", "", "9")):
         run.tree.set("mlx5_0", "hw_counters/out_of_sequence", text)
-        port = run.read(second * 5.0, rx=0.0, tx=0.0)
+        port = run.read(second * SLOW_SECONDS, rx=0.0, tx=0.0)
     assert port.counters_since_start == {"out_of_sequence": 4}
 
 
@@ -241,7 +242,7 @@ def test_the_best_rate_is_remembered(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.read(0.0, rx=0.0, tx=0.0)
     run.tree.set("mlx5_0", "rate", "100 Gb/sec (1X NDR)")
-    port = run.read(6.0, rx=0.0, tx=0.0)
+    port = run.read(SLOW_SECONDS + 1, rx=0.0, tx=0.0)
     assert (port.rate_bytes_per_second, port.best_rate_bytes_per_second) == (12.5e9, 50e9)
 
 
