@@ -22,7 +22,7 @@ from .host_text import (
     parse_pressure,
     parse_tcp,
 )
-from .proc_files import Descriptors, KeptFiles, read_file
+from .proc_files import Descriptors, KeptFiles
 from .proc_text import parse_cpu_list, parse_fields
 from .reading import Missing
 from .sample import HostReading
@@ -34,6 +34,8 @@ _UNREADABLE = "not told by this kernel"
 _NO_PRESSURE = "this kernel does not account for pressure: boot it with psi=1"
 _MEMORY = (b"MemTotal:", b"MemAvailable:", b"SwapTotal:", b"SwapFree:")
 _SWAPPED = (b"pswpin ", b"pswpout ")
+_OF_MANY_RECORDS = frozenset({"vmstat", "diskstats", "net/dev"})
+"""The other files are one record each, which the kernel gives out at once."""
 
 _Parsed = TypeVar("_Parsed")
 
@@ -49,7 +51,10 @@ class HostSource:
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
-        self._proc = KeptFiles(root / "proc", Descriptors())
+        descriptors = Descriptors()
+        self._proc = KeptFiles(root / "proc", descriptors)
+        self._cpu_folder = KeptFiles(root / "sys/devices/system/cpu", descriptors)
+        self._shm_folder = str(root / "dev/shm")
         self._devices = Devices(root)
 
     def read(self) -> tuple[HostReading]:
@@ -80,13 +85,14 @@ class HostSource:
     def close(self) -> None:
         """Give all descriptors back."""
         self._proc.close()
+        self._cpu_folder.close()
         self._devices.close()
 
     def _parsed(self, name: str, parse: Callable[[bytes], _Parsed]) -> _Parsed | None:
         try:
-            # The interrupt counts that follow in this one are long, and not used.
-            whole = name != "stat"
-            return parse(self._proc.read_whole(name) if whole else self._proc.read(name, 512))
+            if name in _OF_MANY_RECORDS:
+                return parse(self._proc.read_whole(name))
+            return parse(self._proc.read(name))
         except OSError:
             return None
 
@@ -101,7 +107,7 @@ class HostSource:
 
     def _cpus(self) -> int | None:
         try:
-            online = parse_cpu_list(read_file(self._root / "sys/devices/system/cpu/online"))
+            online = parse_cpu_list(self._cpu_folder.read("online"))
         except OSError:
             return None
         return len(online) if online else None
@@ -151,7 +157,7 @@ class HostSource:
 
     def _shm(self) -> dict[str, Any]:
         try:
-            size = os.statvfs(self._root / "dev/shm")
+            size = os.statvfs(self._shm_folder)
         except OSError:
             return {"shm_total_bytes": None, "shm_free_bytes": None}
         return {

@@ -10,6 +10,8 @@ _SECTOR_BYTES = 512
 """In this file the kernel always counts in these, whatever the disk's own are."""
 _DISK_FIELDS = 13
 _NETWORK_FIELDS = 16
+_NETWORK_USED = (0, 3, 8, 11)
+"""Bytes and drops, received and sent."""
 _CPU_FIELDS = 8
 
 
@@ -90,10 +92,10 @@ def parse_networks(data: bytes) -> list[Network]:
     for line in data.split(b"\n"):
         # An alias has a colon in its name.
         name, colon, rest = line.rpartition(b":")
-        counts = [number(word) for word in rest.split()]
-        if not colon or len(counts) < _NETWORK_FIELDS:
+        words = rest.split()
+        if not colon or len(words) < _NETWORK_FIELDS:
             continue
-        rx, rx_dropped, tx, tx_dropped = counts[0], counts[3], counts[8], counts[11]
+        rx, rx_dropped, tx, tx_dropped = (number(words[at]) for at in _NETWORK_USED)
         if rx is not None and tx is not None:
             networks.append(Network(text(name.strip()), rx, rx_dropped or 0, tx, tx_dropped or 0))
     return networks

@@ -50,6 +50,12 @@ class Entry:
         self._missing: dict[tuple[str | None, ...], Missing] = {}
         self._denied: dict[str, str] = {}
         self._due = 0.0
+        self._still = False
+        """Its main thread has slept without a pause since the reading before."""
+        self._sleep: tuple[str, int | None, int | None] | None = None
+        """State and context switches at the last reading."""
+        self._channel: str | None = None
+        self._children: tuple[int, ...] | None = None
         self._wait: tuple[str, str | None, int | None] | None = None
         """In which it was at the last look, if in one for a file."""
         self._blocked: BlockedFile | None = None
@@ -96,11 +102,16 @@ class Entry:
         return reading
 
     def children(self) -> tuple[int, ...] | None:
-        """Those that its main thread started; ``None`` where the kernel does not list them."""
-        try:
-            return parse_pids(self._files.read(f"task/{self.pid}/children"))
-        except OSError:
-            return None
+        """Those that its main thread started; ``None`` where the kernel does not list them.
+
+        One that has not run since it was asked last has started no more, though some may have ended.
+        """
+        if self._children is None or not self._still:
+            try:
+                self._children = parse_pids(self._files.read(f"task/{self.pid}/children"))
+            except OSError:
+                return None
+        return self._children
 
     def _read_stat(self) -> Stat:
         try:
@@ -131,10 +142,15 @@ class Entry:
         io = self._try("io", facts)
         schedstat = self._try("schedstat", facts)
         status = self._try("status", facts) if detailed else None
-        asleep = stat.state != "R"
-        channel = parse_wait_channel(self._try("wchan", facts) or b"") if asleep else None
-        read_bytes, write_bytes = (None, None) if io is None else parse_io(io)
         voluntary, involuntary = (None, None) if status is None else parse_switches(status)
+        asleep = stat.state != "R"
+        sleep = (stat.state, voluntary, involuntary) if asleep and voluntary is not None else None
+        self._still = sleep is not None and sleep == self._sleep
+        self._sleep = sleep
+        if not self._still:
+            self._channel = parse_wait_channel(self._try("wchan", facts) or b"") if asleep else None
+        channel = self._channel
+        read_bytes, write_bytes = (None, None) if io is None else parse_io(io)
         blocked = self._blocked_on(stat, channel, voluntary)
         inherited = self._inherits(facts, parent)
         return ProcessReading(

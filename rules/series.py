@@ -99,6 +99,9 @@ class Series:
 
 
 def _mean(values: array[float]) -> float | None:
+    total = sum(values)
+    if not math.isnan(total):
+        return total / len(values) if values else None
     present = _present(values)
     return sum(present) / len(present) if present else None
 

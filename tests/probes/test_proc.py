@@ -86,7 +86,8 @@ def test_a_new_worker_is_seen_at_once_and_an_ended_one_goes(tree: ProcTree) -> N
     read = Reader(tree, 80)
     assert 92 not in read()
     tree.process(92, parent=80)
-    tree.process(80, parent=70, environment=RANK, children=[90, 91, 92])
+    # It has run to start one, and so has gone to sleep once more.
+    tree.process(80, parent=70, environment=RANK, children=[90, 91, 92], voluntary=8)
     assert 92 in read()
     tree.end(90)
     assert 90 not in read()
