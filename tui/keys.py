@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from .look import app_of
 
+HELP_KEY, QUIT_KEY = "?", "q"
 _NAMES = {
     "question_mark": "?",
     "slash": "/",

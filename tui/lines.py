@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable
 from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
 
-from .glyphs import ELLIPSIS, RULE
+from .glyphs import DOT, ELLIPSIS, RULE
 
 Span = tuple[str, str]
 """Text, and the role it plays; `look.ROLES` says what each role looks like."""
 Line = tuple[Span, ...]
+_BETWEEN_PARTS = re.compile(f" {DOT} |  ")
 
 
 def plain(text: str) -> str:
@@ -39,6 +42,47 @@ def clip(text: str, width: int) -> str:
     return set_cell_size(text, width - 1) + ELLIPSIS
 
 
+def whole_parts(text: str, width: int) -> str:
+    """As many of the parts of a text as fit, each of them whole; an ellipsis stands for the others."""
+    if width_of(text) <= width:
+        return text
+    for gap in reversed(list(_BETWEEN_PARTS.finditer(text))):
+        kept = text[: gap.end()] + ELLIPSIS
+        if width_of(kept) <= width:
+            return kept
+    return clip(text, width)
+
+
+@lru_cache(maxsize=512)
+def wrapped(text: str, width: int) -> tuple[str, ...]:
+    """The text in lines of at most ``width`` cells, broken between words where they are short enough."""
+    width = max(1, width)
+    # Wide characters are broken as if all were wide: rather a line too many than an end that is cut.
+    cells = width if width_of(text) == len(text) else max(1, width // 2)
+    return tuple(textwrap.wrap(text, cells))
+
+
+def paragraph(
+    text: str, width: int, role: str = "text", first: str = "  ", after: str | None = None
+) -> list[Line]:
+    """The whole text, in as many lines of exactly ``width`` cells as it takes.
+
+    Args:
+        text: with nothing in it that moves the cursor.
+        width: cells.
+        role: of the text.
+        first: before the first line.
+        after: before the others, where not as much space.
+    """
+    indent = width_of(first)
+    parts = wrapped(text, width - indent)
+    starts = [first, *[" " * indent if after is None else after] * (len(parts) - 1)]
+    return [
+        LineBuilder(width).add(start, "dim").add(part, role).line()
+        for start, part in zip(starts, parts, strict=True)
+    ]
+
+
 def left(text: str, width: int) -> str:
     """The text in exactly ``width`` cells, at the left."""
     if len(text) <= width and text.isascii():
@@ -56,7 +100,10 @@ def right(text: str, width: int) -> str:
 
 
 class LineBuilder:
-    """Puts a line of exactly ``width`` cells together, from the left. What does not fit is cut."""
+    """Puts a line of exactly ``width`` cells together, from the left. What does not fit is cut.
+
+    An ellipsis at the end says so, also where nothing of a text had room any more.
+    """
 
     def __init__(self, width: int) -> None:
         self._width = width
@@ -73,12 +120,22 @@ class LineBuilder:
         room = self._width - self._used
         taken = width_of(text)
         if taken > room:
+            if room == 0:
+                self._say_cut(text)
+                return self
             text = clip(text, room)
             taken = width_of(text)
         if text:
             self._spans.append((text, role))
             self._used += taken
         return self
+
+    def _say_cut(self, text: str) -> None:
+        if text.isspace() or not self._spans:
+            return
+        last, role = self._spans[-1]
+        if not last.endswith(ELLIPSIS):
+            self._spans[-1] = (set_cell_size(last, width_of(last) - 1) + ELLIPSIS, role)
 
     def extend(self, spans: Iterable[Span]) -> LineBuilder:
         """Put spans at the end."""
@@ -109,7 +166,7 @@ def heading(title: str, width: int, note: str = "") -> Line:
     """A panel's title, with a rule to the end of the line."""
     line = LineBuilder(width).add(RULE * 2 + " ", "rule").add(title, "title").gap()
     if note:
-        line.add(note, "dim").gap()
+        line.add(whole_parts(note, line.room), "dim").gap()
     return line.add(RULE * line.room, "rule").line()
 
 

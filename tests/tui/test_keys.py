@@ -81,7 +81,8 @@ async def test_the_last_line_tells_the_keys() -> None:
     app, _ = app_of()
     async with running(app):
         last = shown(app).splitlines()[-1]
-    assert "Enter detail  ? help  q quit  / filter  s sort  Space pause" in last
+    screens = "1 GPUs 2 job 3 links 4 procs 5 stacks 6 findings"
+    assert f"Enter detail  ? help  q quit  {screens}  / filter  s sort  Space pause" in last
 
 
 async def test_pausing_holds_the_frame_while_history_goes_on() -> None:

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ..glyphs import to_ascii
+from ..key_hints import hint_spans
 from ..lines import Line, LineBuilder, plain
 from ..look import app_of, styles_of
 
@@ -113,11 +114,7 @@ class BottomLine(Widget, can_focus=False):
             return line.add(self._notice, "strong").line()
         if self._standing:
             line.add(f" {self._standing} ", "mark").gap(2)
-        for key, does in self._hints:
-            if line.room < len(key) + len(does) + 2:
-                break
-            line.add(key, "key").gap().add(does, "dim").gap(2)
-        return line.line()
+        return line.extend(hint_spans(self._hints, line.room)).line()
 
     def _type(self, event: events.Key) -> None:
         typed = self._typed or ""
