@@ -14,6 +14,8 @@ from .glyphs import DOT, ELLIPSIS, RULE
 Span = tuple[str, str]
 """Text, and the role it plays; `look.ROLES` says what each role looks like."""
 Line = tuple[Span, ...]
+_NO_BREAK = "\u00a0"
+"""`plain` leaves none of them."""
 _BETWEEN_PARTS = re.compile(f" {DOT} |  ")
 
 
@@ -53,13 +55,18 @@ def whole_parts(text: str, width: int) -> str:
     return clip(text, width)
 
 
-@lru_cache(maxsize=512)
-def wrapped(text: str, width: int) -> tuple[str, ...]:
+def broken(text: str, width: int) -> tuple[str, ...]:
     """The text in lines of at most ``width`` cells, broken between words where they are short enough."""
     width = max(1, width)
     # Wide characters are broken as if all were wide: rather a line too many than an end that is cut.
     cells = width if width_of(text) == len(text) else max(1, width // 2)
-    return tuple(textwrap.wrap(text, cells))
+    joined = text.replace(" %", f"{_NO_BREAK}%")
+    parts = textwrap.wrap(joined, cells, break_on_hyphens=False)
+    return tuple(part.replace(_NO_BREAK, " ") for part in parts)
+
+
+wrapped = lru_cache(maxsize=512)(broken)
+"""The same, for what is drawn again each second. Secrets are not for it: it remembers."""
 
 
 def paragraph(
@@ -75,7 +82,7 @@ def paragraph(
         after: before the others, where not as much space.
     """
     indent = width_of(first)
-    parts = wrapped(text, width - indent)
+    parts = wrapped(text, width - indent) or ("",)
     starts = [first, *[" " * indent if after is None else after] * (len(parts) - 1)]
     return [
         LineBuilder(width).add(start, "dim").add(part, role).line()

@@ -9,7 +9,8 @@ from textual.binding import Binding, BindingType
 
 from ...probes.frame import ProcessFrame
 from .. import format
-from ..lines import Line, LineBuilder, blank, heading, plain
+from ..glyphs import DOT
+from ..lines import Line, LineBuilder, blank, broken, heading, plain
 from ..view import Block, View
 from ..widgets.process_table import command_of
 from ..widgets.top_line import top_line
@@ -40,10 +41,14 @@ class EnvironmentScreen(PictureScreen):
         self._first = 0
 
     def draw(self, view: View, width: int, height: int) -> Block:
-        lines = self._lines(view, width)
-        note = (
-            f"{command_of(self._process)}, {format.counted(len(lines), 'variable')} as it started"
-        )
+        found = [
+            (plain(name), plain(value))
+            for name, value in sorted(self._environment.items())
+            if view.lets(name, value)
+        ]
+        lines = [line for name, value in found for line in _lines(name, value, width)]
+        count = format.counted(len(found), "variable")
+        note = f"{count} as it started {DOT} {command_of(self._process)}"
         title = heading(f"Environment of pid {self._process.pid}", width, note)
         room = height - 2
         self._first = max(0, min(self._first, len(lines) - room))
@@ -56,14 +61,13 @@ class EnvironmentScreen(PictureScreen):
         self._first = max(0, self._first + steps)
         self.redraw()
 
-    def _lines(self, view: View, width: int) -> list[Line]:
-        return [
-            LineBuilder(width)
-            .gap()
-            .add(plain(name), "strong")
-            .add("=", "dim")
-            .add(plain(value))
-            .line()
-            for name, value in sorted(self._environment.items())
-            if view.lets(name, value)
-        ]
+
+def _lines(name: str, value: str, width: int) -> list[Line]:
+    """The whole value: the end of a path is what one looks for."""
+    first, *others = broken(f"{name}={value}", width - 2)
+    line = LineBuilder(width).gap()
+    if first.startswith(f"{name}="):
+        line.add(name, "strong").add("=", "dim").add(first[len(name) + 1 :])
+    else:
+        line.add(first, "strong")
+    return [line.line(), *(LineBuilder(width).gap(2).add(each).line() for each in others)]

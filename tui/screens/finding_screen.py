@@ -9,11 +9,11 @@ from textual.binding import Binding, BindingType
 
 from ...rules.finding import Finding
 from .. import format
-from ..glyphs import CLEARED, FOLD, SELECTED
-from ..lines import Line, LineBuilder, blank, heading, left
+from ..glyphs import CLEARED, DOT, FOLD, SELECTED
+from ..lines import Line, LineBuilder, blank, heading, left, paragraph
 from ..markdown import finding_markdown
 from ..view import Block, Target, View, finding_target, window
-from ..widgets.all_clear import nothing_line
+from ..widgets.all_clear import nothing_lines
 from ..widgets.evidence import age_seconds, subject_text
 from ..widgets.finding_lines import causes
 from ..widgets.finding_page import finding_page
@@ -40,6 +40,8 @@ class FindingScreen(PictureScreen):
         super().__init__()
         self.selected = selected
         self._first = 0
+        self._position = ""
+        """Which lines of the selected one are in sight, where not all of them are."""
 
     def draw(self, view: View, width: int, height: int) -> Block:
         found = listed(view)
@@ -95,8 +97,9 @@ class FindingScreen(PictureScreen):
             LineBuilder(width).extend(line).add(" ", "text").gap(2).extend(part).line()
             for line, part in zip(block.lines, page, strict=True)
         ]
-        head = [top_line(view, width), heading("Findings", width, _count(view))]
-        return Block.of(head) + Block(lines, block.targets)
+        notes = [_count(view, len(found), room), self._position]
+        title = heading("Findings", width, f" {DOT} ".join(filter(None, notes)))
+        return Block.of([top_line(view, width), title]) + Block(lines, block.targets)
 
     def _below(
         self,
@@ -107,16 +110,22 @@ class FindingScreen(PictureScreen):
         height: int,
     ) -> Block:
         rows = min(len(found), height - 3, max(3, (height - 3) * 2 // 5))
-        head = Block.of([top_line(view, width), heading("Findings", width, _count(view))])
-        block = head + _list(view, found, chosen, width, rows)
+        title = heading("Findings", width, _count(view, len(found), rows))
+        block = Block.of([top_line(view, width), title])
+        block = block + _list(view, found, chosen, width, rows)
         page = self._page(view, chosen, width - 2, height - 3 - rows)
         lines = [LineBuilder(width).gap().extend(line).line() for line in page]
-        return block + Block.of([heading(chosen.id, width), *lines])
+        return block + Block.of([heading(chosen.id, width, self._position), *lines])
 
     def _page(self, view: View, chosen: Finding, width: int, rows: int) -> list[Line]:
         page = finding_page(chosen, view.judgement.findings, view.frame, width)
-        self._first = max(0, min(self._first, len(page) - rows))
+        whole = len(page)
+        self._first = max(0, min(self._first, whole - rows))
         page = page[self._first : self._first + rows]
+        self._position = ""
+        if len(page) < whole:
+            upto = self._first + len(page)
+            self._position = f"lines {self._first + 1} to {upto} of {whole} {DOT} h and l scroll"
         return page + [blank(width)] * (rows - len(page))
 
 
@@ -129,12 +138,19 @@ def listed(view: View) -> list[tuple[Finding, int]]:
     return found + [(finding, 0) for finding in view.findings("cleared")]
 
 
-def _count(view: View) -> str:
-    counts = [f"{len(view.findings(state))} {word}" for state, word in _STATES]
-    return ", ".join(counts) + (f", matching {view.filter!r}" if view.filter else "")
+def _count(view: View, listed: int, rows: int) -> str:
+    """Of causes as the first line counts them; of findings as they are listed here."""
+    active = view.findings("active")
+    parts = [f"{format.counted(len(causes(active)), 'cause')} of {len(active)} active"]
+    parts += [f"{len(view.findings(state))} {word}" for state, word in _OTHER_STATES]
+    if rows < listed:
+        parts.append(f"{rows} of {listed} in sight")
+    if view.filter:
+        parts.append(f"matching {view.filter!r}")
+    return f" {DOT} ".join(parts)
 
 
-_STATES = (("active", "active"), ("pending", "suspected"), ("cleared", "cleared"))
+_OTHER_STATES = (("pending", "suspected"), ("cleared", "cleared"))
 
 
 def _list(
@@ -172,8 +188,8 @@ def _ending(finding: Finding, age: float) -> str:
 
 
 def _nothing(view: View, width: int, height: int) -> Block:
-    said = nothing_line(view, width)
+    said = nothing_lines(view, width)
     if view.filter and view.judgement.findings:
-        said = LineBuilder(width).gap().add(f"no finding matches {view.filter!r}", "dim").line()
-    lines = [top_line(view, width), heading("Findings", width), said]
-    return Block.of(lines + [blank(width)] * (height - 3))
+        said = paragraph(f"no finding matches {view.filter!r}", width, "dim")
+    lines = [top_line(view, width), heading("Findings", width), *said][:height]
+    return Block.of(lines + [blank(width)] * (height - len(lines)))

@@ -11,16 +11,19 @@ from ..lines import Line, LineBuilder, blank, heading
 from ..view import Block, View
 from ..widgets.bands import band_lines
 from ..widgets.curves import curve_lines, span_text
-from ..widgets.facts import fact_lines, title_spans
+from ..widgets.facts import fact_lines, title_lines
+from ..widgets.gpu_findings import gpu_finding_lines
 from ..widgets.top_line import top_line
 from .picture_screen import BACK, SCROLLING, PictureScreen
 
 _BESIDE_FROM = 132
 _FACTS_WIDTH = 64
+_LEAST_PAST = 12
+"""Lines for the charts, also where much is found: then one has to scroll."""
 
 
 class GpuScreen(PictureScreen):
-    """Histories, identity, limits, health and processes of one GPU."""
+    """What is found about one GPU; its histories, identity, limits, health and processes."""
 
     NAME = "gpu"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,13 +45,13 @@ class GpuScreen(PictureScreen):
         if gpu is None:
             lines.append(LineBuilder(width).add(f"  there is no GPU {self.index}", "dim").line())
             return Block.of(lines + [blank(width)] * (height - 2))
-        lines.append(LineBuilder(width).extend(title_spans(gpu)).line())
-        lines.append(heading("History", width, span_text(view.history)))
+        lines += title_lines(gpu, width)
         room = height - len(lines)
         body = _body(view, gpu, width, room)
         self._first = max(0, min(self._first, len(body) - room))
         shown = body[self._first : self._first + room]
-        return Block.of([*lines, *shown, *[blank(width)] * (room - len(shown))])
+        lines += [*shown, *[blank(width)] * (room - len(shown))]
+        return Block.of(lines[:height])
 
     def action_move(self, steps: int) -> None:
         self._first = max(0, self._first + steps)
@@ -64,6 +67,14 @@ class GpuScreen(PictureScreen):
 
 
 def _body(view: View, gpu: GpuFrame, width: int, height: int) -> list[Line]:
+    """What is found about it, whole; then how it got there, and what it is."""
+    found = gpu_finding_lines(view, gpu.index, width)
+    title = heading("History", width, span_text(view.history))
+    past = _past(view, gpu, width, max(_LEAST_PAST, height - len(found) - 1))
+    return [*found, title, *past]
+
+
+def _past(view: View, gpu: GpuFrame, width: int, height: int) -> list[Line]:
     beside = width >= _BESIDE_FROM
     facts_width = max(_FACTS_WIDTH, width * 2 // 5) if beside else width - 2
     chart_width = width - facts_width - 4 if beside else width - 2

@@ -32,7 +32,7 @@ _PHASES: tuple[tuple[str, str, str], ...] = (
     ("data", "data", "waits for input"),
     ("h2d", "h2d", "copies to the GPU"),
     ("comm", "comm", "communication between ranks"),
-    ("stalled", "hot", "no step ends, and it is not waiting for another rank"),
+    ("stalled", "hot", "no step ends, though it waits for no rank"),
     ("other", "other", "other phases"),
 )
 

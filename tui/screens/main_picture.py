@@ -131,9 +131,9 @@ def gpu_rows(room: int, gpus: int, findings: int) -> int:
 
 
 def finding_rows(room: int, wanted: int, processes: int, title: int) -> int:
-    """Lines for the findings: a third, and what processes and ledger hardly miss."""
+    """Lines for the findings: a third, and all but the least that processes and ledger need."""
     least = min(wanted, 3, room)
-    others = 2 + title + min(processes, 8)
+    others = 2 + title + min(processes, 2)
     return max(1, min(wanted, max(least, room // 3, room - others)))
 
 

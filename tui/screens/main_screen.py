@@ -77,6 +77,10 @@ class MainScreen(PictureScreen):
 
 
 def _worst(view: View) -> Target | None:
-    """The GPU that the most urgent finding is about."""
-    about = (finding.subject.gpu for finding in view.judgement.active)
-    return next((gpu_target(index) for index in about if index is not None), None)
+    """The GPU that the most urgent finding is about, or else that finding itself."""
+    worst = next(iter(view.judgement.active), None)
+    if worst is None:
+        return None
+    gpu = worst.subject.gpu
+    known = gpu is not None and view.frame.gpu(gpu) is not None
+    return gpu_target(gpu) if gpu is not None and known else finding_target(worst)

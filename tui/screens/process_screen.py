@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from ...probes.frame import ProcessFrame
 from .. import format
 from ..glyphs import DASH, DOT
-from ..lines import Line, LineBuilder, blank, heading, plain
+from ..lines import Line, LineBuilder, blank, heading, paragraph, plain, wrapped
 from ..view import Block, Target, View, process_target, window
 from ..widgets.evidence import words_of
 from ..widgets.host_line import host_line
@@ -40,8 +40,7 @@ class ProcessScreen(PictureScreen):
     def draw(self, view: View, width: int, height: int) -> Block:
         entries = entries_of(view)
         process = _selected(view)
-        below = _detail(process, width) if process else []
-        below = below[: max(0, height - 3 - _MIN_ROWS)]
+        below = _detail(process, width, height - 3 - _MIN_ROWS) if process else []
         room = height - 4 - len(below)
         first = window(len(entries), room, _place(entries, view.selected))
         block = Block.of([top_line(view, width), _title(view, entries, width), table_header(width)])
@@ -104,19 +103,20 @@ def _selected(view: View) -> ProcessFrame | None:
     )
 
 
-def _detail(process: ProcessFrame, width: int) -> list[Line]:
-    """Everything about one process that has no column."""
-    texts = (
-        plain(" ".join(process.command or ())) or command_of(process),
-        f" {DOT} ".join(_activity(process)),
-        f"cgroup {plain(process.cgroup or DASH)}",
-    )
-    lines = [heading(f"pid {process.pid}", width)]
-    lines += [LineBuilder(width).gap(2).add(text).line() for text in texts]
+def _detail(process: ProcessFrame, width: int, room: int) -> list[Line]:
+    """Everything about one process that has no column; of a command that is too long the beginning."""
+    command = plain(" ".join(process.command or ())) or command_of(process)
+    others = paragraph(f" {DOT} ".join(_activity(process)), width)
+    others += paragraph(f"cgroup {plain(process.cgroup or DASH)}", width)
     missing = ", ".join(f"{words_of(name)}: {why}" for name, why in process.missing.items())
     if missing:
-        lines.append(LineBuilder(width).gap(2).add(f"missing: {plain(missing)}", "dim").line())
-    return lines
+        others += paragraph(f"missing: {plain(missing)}", width, "dim")
+    lines = paragraph(command, width)
+    spare = max(1, room - 1 - len(others))
+    if len(lines) > spare:
+        rest = " ".join(wrapped(command, width - 2)[spare - 1 :])
+        lines = [*lines[: spare - 1], LineBuilder(width).gap(2).add(rest).line()]
+    return [heading(f"pid {process.pid}", width), *lines, *others][: max(0, room)]
 
 
 def _activity(process: ProcessFrame) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...rules.finding import Blind, Judgement
 from .. import format
 from ..glyphs import CLEARED, DOT
-from ..lines import Line, LineBuilder, plain
+from ..lines import Line, LineBuilder, paragraph, plain
 from ..view import View
 from .evidence import runs_text
 
@@ -19,10 +19,37 @@ def nothing_line(view: View, width: int) -> Line:
     doubts = list(_doubts(view))
     if not doubts:
         return line.add(f"{CLEARED} nothing found", "good").line()
-    line.add("nothing is certain" if view.judgement.pending else "nothing found", "strong")
+    line.add(_without_certainty(view), "strong")
     for doubt in doubts:
         line.add(f" {DOT} ", "dim").add(doubt, "warm")
     return line.line()
+
+
+def _without_certainty(view: View) -> str:
+    return "nothing is certain" if view.judgement.pending else "nothing found"
+
+
+def nothing_lines(view: View, width: int) -> list[Line]:
+    """The same in full: each doubt in lines of its own, each rule that cannot look by its id."""
+    doubts = list(_doubts(view))
+    if not doubts:
+        return [nothing_line(view, width)]
+    lines = [LineBuilder(width).gap().add(_without_certainty(view), "strong").line()]
+    for doubt in doubts:
+        lines += paragraph(doubt, width, "warm", first=f"   {DOT} ")
+    return lines + blind_lines(view.judgement, width)
+
+
+def blind_lines(judgement: Judgement, width: int) -> list[Line]:
+    """Each reason for which rules cannot look, with their ids."""
+    by_reason: dict[str, list[str]] = {}
+    for rule in judgement.blind:
+        by_reason.setdefault(rule.reason, []).append(rule.id)
+    return [
+        line
+        for reason, ids in by_reason.items()
+        for line in paragraph(f"{plain(reason)}: {', '.join(ids)}", width, "dim", first=" " * 7)
+    ]
 
 
 def blind_text(judgement: Judgement) -> str:

@@ -122,6 +122,14 @@ def subjects_text(findings: Sequence[Finding]) -> str:
     return f"{len(subjects)} {_PLURALS.get(subjects[0].kind, 'subjects')}"
 
 
+def of_one_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Those of each rule together, in the order of their first."""
+    rules: dict[str, list[Finding]] = {}
+    for finding in findings:
+        rules.setdefault(finding.id, []).append(finding)
+    return list(rules.values())
+
+
 def same_kind_text(findings: Sequence[Finding]) -> str:
     """Findings of one rule in a few words: ``rank waits, GPU 0-2,5``."""
     return f"{findings[0].name}, {subjects_text(findings)}"

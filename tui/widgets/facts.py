@@ -9,13 +9,11 @@ from ...probes.sample import NvlinkReading, XidReading
 from ...rules.device.xid_codes import xid_meaning
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
-from ..lines import Line, LineBuilder, Span, blank, left, plain
+from ..lines import Line, LineBuilder, blank, left, paragraph, plain, width_of
 from .evidence import words_of
 from .process_table import role_of
 
 _LABEL = 21
-VALUES_FROM = _LABEL + 3
-"""Cells before the value of a fact."""
 Fact = tuple[str, str, str]
 """Label, value, role."""
 Group = tuple[str, Callable[[], Iterable[Fact]]]
@@ -46,15 +44,15 @@ def grouped_lines(groups: Iterable[Group], width: int) -> list[Line]:
         found = list(facts())
         if found:
             lines.append(LineBuilder(width).add(title, "title").line())
-            lines += [_fact_line(fact, width) for fact in found]
+            for fact in found:
+                lines += _fact_lines(fact, width)
             lines.append(blank(width))
     return lines
 
 
-def _fact_line(fact: Fact, width: int) -> Line:
+def _fact_lines(fact: Fact, width: int) -> list[Line]:
     label, value, role = fact
-    line = LineBuilder(width).gap(2).add(left(label, _LABEL), "dim").gap()
-    return line.add(plain(value), role).line()
+    return paragraph(plain(value), width, role, first=f"  {left(plain(label), _LABEL)} ")
 
 
 def _identity(gpu: GpuFrame) -> Iterable[Fact]:
@@ -191,11 +189,15 @@ def _word(value: int | None) -> str:
     return DASH if value is None else str(value)
 
 
-def title_spans(gpu: GpuFrame) -> list[Span]:
-    """What the GPU's screen is headed with."""
-    spans: list[Span] = [(f" GPU {gpu.index}", "brand"), (f"  {plain(gpu.name or '')}", "strong")]
-    if gpu.status != "ok":
-        spans.append((f"  {gpu.status}: {plain(gpu.status_reason)}", "error"))
-        if gpu.age_seconds > 0.0:
-            spans.append((f"  last reading {format.duration(gpu.age_seconds)} old", "dim"))
-    return spans
+def title_lines(gpu: GpuFrame, width: int) -> list[Line]:
+    """What the GPU's screen is headed with; why it does not answer goes below where it has no room."""
+    line = LineBuilder(width).add(f" GPU {gpu.index}", "brand")
+    line.add(f"  {plain(gpu.name or '')}", "strong")
+    if gpu.status == "ok":
+        return [line.line()]
+    state = f"{gpu.status}: {plain(gpu.status_reason)}"
+    if gpu.age_seconds > 0.0:
+        state += f" {DOT} last reading {format.duration(gpu.age_seconds)} old"
+    if width_of(state) + 2 <= line.room:
+        return [line.add(f"  {state}", "error").line()]
+    return [line.line(), *paragraph(state, width, "error", first=" ")]

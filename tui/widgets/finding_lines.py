@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...rules.finding import Finding
+from ...rules.finding import Evidence, Finding
 from .. import format
-from ..glyphs import DOT, FOLD, MORE_BELOW, SELECTED
-from ..lines import Line, LineBuilder, left, width_of
+from ..glyphs import DOT, ELLIPSIS, FOLD, MORE_BELOW, SELECTED
+from ..lines import Line, LineBuilder, left, paragraph, plain, whole_parts, width_of
 from ..view import Block, View, finding_target
 from .all_clear import nothing_line
-from .evidence import age_seconds, evidence_text, same_kind_text, subjects_text, unseen_seconds
+from .evidence import (
+    age_seconds,
+    evidence_text,
+    of_one_rule,
+    same_kind_text,
+    subjects_text,
+    unseen_seconds,
+)
 from .marks import severity_mark
 
 _WIDE = 100
 _ENDLESS = 1000
 """Lines of so many cells are not for a screen: nothing is cut in them, and each thing has its own."""
-_LINKS = width_of("     next: ") + width_of("   └ explains: ")
+_LINK = f" {DOT} "
+_NEXT = "     next: "
+_LINKS = width_of(_NEXT) + width_of("   └ explains: ")
 
 
 class Cause(NamedTuple):
@@ -47,7 +56,7 @@ def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> 
     """As much about each cause as ``rows`` lines have room for."""
     if not found:
         return Block.of([nothing_line(view, width)])
-    detail = next((detail for detail in (3, 2) if wanted_rows(found, width, detail) <= rows), 1)
+    detail = next((detail for detail in (4, 3, 2) if wanted_rows(found, width, detail) <= rows), 1)
     if detail == 1 and len(found) > rows:
         shown = found[: rows - 1]
         more = LineBuilder(width).add(
@@ -57,14 +66,20 @@ def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> 
     return _told(view, found, width, detail)
 
 
-def wanted_rows(found: Sequence[Cause], width: int, detail: int = 3) -> int:
-    """How many lines the causes take at a level of detail from 1 to 3."""
+def wanted_rows(found: Sequence[Cause], width: int, detail: int = 4) -> int:
+    """How many lines the causes take at a level of detail.
+
+    Args:
+        found: the causes.
+        width: cells.
+        detail: 1: themselves; 2: with their symptoms; 3: with a line on what to do; 4: with all of that.
+    """
     rows = len(found) or 1
     for cause in found:
         if detail >= 2 and cause.symptoms:
             rows += 1
         if detail >= 3 and cause.first.next_step and not _fits_beside(cause, width):
-            rows += 1
+            rows += len(_next_lines(cause, width)) if detail >= 4 else 1
     return rows
 
 
@@ -110,11 +125,19 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     unseen = unseen_seconds(finding, view.frame)
     if unseen:
         line.add(f"not seen for {format.duration(unseen)} {DOT} ", "dim")
-    for at, evidence in enumerate(finding.evidence):
-        if line.room < 4:
-            break
-        line.add(f" {DOT} " if at else "", "dim").add(evidence_text(evidence))
+    _add_evidence(line, finding.evidence)
     return line.line()
+
+
+def _add_evidence(line: LineBuilder, evidence: Sequence[Evidence]) -> None:
+    """Each whole, as many as have room; an ellipsis stands for the others."""
+    for at, each in enumerate(evidence):
+        text = evidence_text(each)
+        more = len(_LINK) + 1 if at + 1 < len(evidence) else 0
+        if at and len(_LINK) + width_of(text) + more > line.room:
+            line.add(_LINK + ELLIPSIS, "dim")
+            return
+        line.add(_LINK if at else "", "dim").add(text)
 
 
 def _cell(text: str, cells: int, width: int) -> str:
@@ -123,15 +146,26 @@ def _cell(text: str, cells: int, width: int) -> str:
 
 def _below(cause: Cause, width: int, detail: int) -> list[Line]:
     """What it explains, and what to do."""
-    lines: list[LineBuilder] = []
+    lines: list[Line] = []
+    beside = _fits_beside(cause, width)
     if cause.symptoms:
         line = LineBuilder(width).add(f"   {FOLD} ", "rule").add("explains: ", "dim")
-        lines.append(line.add(_explained(cause)))
-    if detail >= 3 and cause.first.next_step:
-        if not (lines and _fits_beside(cause, width)):
-            lines.append(LineBuilder(width))
-        lines[-1].add("     next: ", "dim").add(cause.first.next_step)
-    return [line.line() for line in lines]
+        line.add(whole_parts(_explained(cause), line.room))
+        if detail >= 3 and beside:
+            line.add(_NEXT, "dim").add(cause.first.next_step)
+        lines.append(line.line())
+    if detail >= 3 and cause.first.next_step and not beside:
+        wrapped = detail >= 4 and width < _ENDLESS
+        lines += _next_lines(cause, width) if wrapped else [_next_line(cause, width)]
+    return lines
+
+
+def _next_line(cause: Cause, width: int) -> Line:
+    return LineBuilder(width).add(_NEXT, "dim").add(cause.first.next_step).line()
+
+
+def _next_lines(cause: Cause, width: int) -> list[Line]:
+    return paragraph(plain(cause.first.next_step), width, first=_NEXT)
 
 
 def _fits_beside(cause: Cause, width: int) -> bool:
@@ -142,10 +176,7 @@ def _fits_beside(cause: Cause, width: int) -> bool:
 
 
 def _explained(cause: Cause) -> str:
-    kinds: dict[str, list[Finding]] = {}
-    for symptom in cause.symptoms:
-        kinds.setdefault(symptom.id, []).append(symptom)
-    return f" {DOT} ".join(same_kind_text(findings) for findings in kinds.values())
+    return f" {DOT} ".join(map(same_kind_text, of_one_rule(cause.symptoms)))
 
 
 def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:

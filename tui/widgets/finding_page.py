@@ -1,17 +1,16 @@
-"""One finding in full: the evidence, its causes and symptoms, what to do, and the runbook."""
+"""One finding in full: what to do, the evidence, its causes and symptoms, and the runbook."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from functools import lru_cache
 
 from ...probes.frame import Frame
-from ...rules.finding import Evidence, Finding
+from ...rules.finding import Finding
 from .. import format
 from ..glyphs import DOT
-from ..lines import Line, LineBuilder, blank, left, plain
-from .evidence import evidence_text, subject_text
+from ..lines import Line, LineBuilder, blank, paragraph, plain, width_of
+from .evidence import evidence_text, of_one_rule, same_kind_text, subject_text
 from .finding_lines import symptoms_of
 from .marks import severity_mark
 
@@ -22,28 +21,23 @@ def finding_page(
     finding: Finding, findings: Sequence[Finding], frame: Frame, width: int
 ) -> list[Line]:
     """The page, as long as it needs to be."""
-    lines = [_headline(finding, width), _times(finding, frame, width), blank(width)]
+    lines = [*_headline(finding, width), *_times(finding, frame, width), blank(width)]
+    if finding.next_step:  # first: below long evidence it might be out of sight
+        lines += [_title("Next", width), *_text(finding.next_step, width, "strong"), blank(width)]
     lines.append(_title("Evidence", width))
-    lines += [_evidence(evidence, width) for evidence in finding.evidence]
+    for evidence in finding.evidence:
+        lines += _item(evidence_text(evidence), width)
     if finding.explained_by is not None:
         cause = finding.explained_by
         text = f"{cause.id}, {subject_text(cause.subject)}"
-        lines += [blank(width), _title("Explained by", width), _text(text, width)]
+        lines += [blank(width), _title("Explained by", width), *_text(text, width)]
     symptoms = symptoms_of(finding, findings)
     if symptoms:
         lines += [blank(width), _title("Explains", width)]
-        lines += [
-            _text(f"{other.id} {other.name}, {subject_text(other.subject)}", width)
-            for other in symptoms
-        ]
-    if finding.next_step:
-        lines += [
-            blank(width),
-            _title("Next", width),
-            *_wrapped(finding.next_step, width, "strong"),
-        ]
+        for alike in of_one_rule(symptoms):
+            lines += _item(f"{alike[0].id} {same_kind_text(alike)}", width)
     for title, text in sections_of(finding.id).items():
-        lines += [blank(width), _title(title, width), *_wrapped(text, width)]
+        lines += [blank(width), _title(title, width), *_text(text, width)]
     return lines
 
 
@@ -58,14 +52,17 @@ def sections_of(rule_id: str) -> dict[str, str]:
         return {}
 
 
-def _headline(finding: Finding, width: int) -> Line:
+def _headline(finding: Finding, width: int) -> list[Line]:
     mark, role = severity_mark(finding.severity)
     line = LineBuilder(width).add(f"{mark} {finding.severity}  ", role)
     line.add(f"{finding.id} {finding.name}", "strong")
-    return line.add(f"  {subject_text(finding.subject)}", "title").line()
+    subject = subject_text(finding.subject)
+    if width_of(subject) + 2 <= line.room:
+        return [line.add(f"  {subject}", "title").line()]
+    return [line.line(), *paragraph(subject, width, "title")]
 
 
-def _times(finding: Finding, frame: Frame, width: int) -> Line:
+def _times(finding: Finding, frame: Frame, width: int) -> list[Line]:
     end = finding.cleared_seconds or frame.time_seconds
     parts = [
         finding.state,
@@ -76,21 +73,16 @@ def _times(finding: Finding, frame: Frame, width: int) -> Line:
         parts.append(f"gone at {format.clock(finding.cleared_seconds)}")
     if finding.confidence < 1.0:
         parts.append(f"{finding.confidence * 100:.0f} % sure")
-    return LineBuilder(width).add(f" {DOT} ".join(parts), "dim").line()
-
-
-def _evidence(evidence: Evidence, width: int) -> Line:
-    return LineBuilder(width).gap(2).add(f"{DOT} ", "dim").add(evidence_text(evidence)).line()
+    return paragraph(f" {DOT} ".join(parts), width, "dim", first="")
 
 
 def _title(title: str, width: int) -> Line:
     return LineBuilder(width).add(title, "title").line()
 
 
-def _text(text: str, width: int) -> Line:
-    return LineBuilder(width).gap(2).add(plain(text)).line()
+def _item(text: str, width: int) -> list[Line]:
+    return paragraph(plain(text), width, first=f"  {DOT} ")
 
 
-def _wrapped(text: str, width: int, role: str = "text") -> list[Line]:
-    wrapped = textwrap.wrap(plain(text), max(10, width - 4))
-    return [((left(f"  {part}", width), role),) for part in wrapped]
+def _text(text: str, width: int, role: str = "text") -> list[Line]:
+    return paragraph(plain(text), width, role)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import groupby
 
 from ...probes.frame import Frame, JobFrame, ProbeFrame, RankFrame
@@ -14,7 +13,7 @@ from .. import format
 from ..glyphs import DASH, DOT, TIMES
 from ..job_words import owner_words
 from ..lines import Line, plain
-from .facts import VALUES_FROM, Fact, Group, grouped_lines
+from .facts import Fact, Group, grouped_lines
 from .phase_marks import in_order
 from .rank_table import name_of_rank, ranks_text, state_text
 
@@ -38,19 +37,7 @@ def rank_fact_lines(frame: Frame, job: JobFrame, rank: RankFrame, width: int) ->
             ("Versions", lambda: _versions(told)),
         ]
     groups += [("Process", lambda: _process(frame, job, rank)), ("Missing", lambda: _missing(rank))]
-    room = width - VALUES_FROM
-    return grouped_lines([(title, _wrapping(facts, room)) for title, facts in groups], width)
-
-
-def _wrapping(facts: Callable[[], Iterable[Fact]], room: int) -> Callable[[], Iterable[Fact]]:
-    """Values that do not fit go on in the next lines."""
-
-    def wrapped() -> Iterable[Fact]:
-        for label, value, role in facts():
-            for at, part in enumerate(textwrap.wrap(plain(value), max(8, room)) or [""]):
-                yield "" if at else plain(label), part, role
-
-    return wrapped
+    return grouped_lines(groups, width)
 
 
 def _now(rank: RankFrame) -> Iterable[Fact]:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ...probes.frame import JobFrame, RankFrame
 from ...probes.rank_waits import Track, Wait
 from .. import format
-from ..glyphs import BAR_REST, DOT
-from ..lines import Line, LineBuilder, Span, heading, left, plain
+from ..glyphs import BAR_REST, DOT, ELLIPSIS
+from ..lines import Line, LineBuilder, Span, heading, left, plain, spans_width
 from ..view import Block, View, rank_target
 from .phase_marks import in_order, letter_of, role_of_phase, run_of
 from .rank_delays import Past
@@ -53,13 +53,18 @@ def timeline_title(job: JobFrame, past: Past, width: int) -> Line:
     """How much time is shown, and what the letters stand for."""
     seen = {phase for rank in job.ranks for phase in rank.phases_last_steps}
     seen |= {rank.phase for rank in job.ranks if rank.phase}
-    legend: list[Span] = []
+    entries: list[list[Span]] = []
     for phase in in_order(dict.fromkeys(seen, 0.0)):
-        legend += [(letter_of(phase), role_of_phase(phase)), (f" {plain(phase)}  ", "dim")]
+        entries.append([(letter_of(phase), role_of_phase(phase)), (f" {plain(phase)}", "dim")])
         if phase == "comm":
-            legend += [(BAR_REST * 2, "comm"), (" waits  ", "dim")]
+            entries.append([(BAR_REST * 2, "comm"), (" waits", "dim")])
     line = LineBuilder(width).extend(heading(f"Last {format.duration(past.seconds)}", width)[:2])
-    line.gap(2).extend(legend)
+    gap = 2 if line.room >= sum(2 + spans_width(entry) for entry in entries) else 1
+    for at, entry in enumerate(entries):
+        more = gap + 1 if at + 1 < len(entries) else 0
+        if gap + spans_width(entry) + more > line.room:
+            return line.gap(gap).add(ELLIPSIS, "dim").line()
+        line.gap(gap).extend(entry)
     return line.line()
 
 

@@ -14,6 +14,7 @@ from ..view import View
 _CELL = 5
 _LAST_DIGITS = re.compile(r"[0-9]{1,2}$")
 _MARGIN = 1
+_NEAREST = "nearest card"
 _ISLAND_ROLES = ("compute", "comm", "h2d", "checkpoint")
 _LEVEL_ROLES = {SELF: "dim", "PIX": "good", "PXB": "text", "PHB": "text", "SYS": "warm"}
 _LEGEND = "NVn NVLinks  PIX one switch  PXB switches  PHB host bridge  NODE one socket  SYS between sockets"
@@ -114,9 +115,7 @@ def _card_row(topology: TopologyFrame, number: int, columns: Sequence[int], widt
         line.add(right(level, _CELL), _LEVEL_ROLES.get(level, "dim") if level != "SYS" else "dim")
     node = DASH if card.numa_node is None else str(card.numa_node)
     line.gap(2 + 4 + 2).add(right(node, 4)).gap(2).add(plain(card.name))
-    cpus = f"  CPUs {plain(card.cpus)}" if card.cpus else ""
-    if len(cpus) <= line.room:
-        line.add(cpus, "dim")
+    _add_cpus(line, card.cpus)
     return line.line()
 
 
@@ -138,6 +137,9 @@ def _columns(topology: TopologyFrame, width: int) -> Sequence[int]:
 def _header(topology: TopologyFrame, columns: Sequence[int], width: int) -> Line:
     line = _matrix_header(topology, columns, width)
     for title, size, ragged in _facts_titles():
+        if len(title) + 2 > line.room:
+            break
+        size = min(size, line.room - 2)
         line.gap(2).add(left(title, size) if ragged else right(title, size), "dim")
     return line.line()
 
@@ -156,7 +158,7 @@ def _facts_titles() -> tuple[tuple[str, int, bool], ...]:
         ("rank", 4, True),
         ("runs", 4, True),
         ("mem near", 8, False),
-        ("nearest card", 24, True),
+        (_NEAREST, 24, True),
     )
 
 
@@ -175,13 +177,23 @@ def _row(
     line.gap(2).add(left(gpu.island or DASH, 4), _island_role(topology, gpu.island))
     line.gap(2).add(right(DASH if gpu.numa_node is None else str(gpu.numa_node), 4))
     for text, size, role in _placed(placed):
+        if size + 2 > line.room:
+            return line.line()
         line.gap(2).add(right(text, size) if size == 8 else left(text, size), role)
     nearest = ", ".join(map(plain, gpu.nearest_nics)) or DASH
     level = f" {gpu.nearest_level}" if gpu.nearest_level else ""
+    if len(_NEAREST) + 2 > line.room:
+        return line.line()
     line.gap(2).add(f"{nearest}{level}", "text")
-    if gpu.cpus:
-        line.add(f"  CPUs {plain(gpu.cpus)}", "dim")
+    _add_cpus(line, gpu.cpus)
     return line.line()
+
+
+def _add_cpus(line: LineBuilder, cpus: str | None) -> None:
+    """Whole or not at all."""
+    said = f"  CPUs {plain(cpus)}" if cpus else ""
+    if len(said) <= line.room:
+        line.add(said, "dim")
 
 
 def _placed(placed: PlacementFrame | None) -> tuple[tuple[str, int, str], ...]:

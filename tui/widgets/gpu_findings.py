@@ -1,0 +1,38 @@
+"""What is found about one GPU, with nothing cut: its row on the main screen has room for a few words."""
+
+from __future__ import annotations
+
+from ...rules.finding import Finding
+from .. import format
+from ..glyphs import DOT, FOLD
+from ..lines import Line, LineBuilder, paragraph, plain
+from ..view import View
+from .evidence import age_seconds, evidence_text, subject_text
+from .marks import severity_mark
+
+_BELOW = " " * 5
+
+
+def gpu_finding_lines(view: View, index: int, width: int) -> list[Line]:
+    """Each finding that counts, with its evidence and what to do, or what explains it."""
+    return [
+        line
+        for finding in view.judgement.active
+        if finding.subject.gpu == index
+        for line in _lines(view, finding, width)
+    ]
+
+
+def _lines(view: View, finding: Finding, width: int) -> list[Line]:
+    cause = finding.explained_by
+    mark, role = (FOLD, "rule") if cause else severity_mark(finding.severity)
+    line = LineBuilder(width).gap().add(f"{mark} ", role).add(f"{finding.id} ", "dim")
+    line.add(finding.name, "text" if cause else role)
+    line.add(f"  {subject_text(finding.subject)}", "strong")
+    line.add(f"  {format.duration(age_seconds(finding, view.frame.time_seconds))}", "dim")
+    evidence = f" {DOT} ".join(map(evidence_text, finding.evidence))
+    lines = [line.line(), *paragraph(plain(evidence), width, first=_BELOW)]
+    if cause is not None:
+        said = f"{cause.id}, {subject_text(cause.subject)}"
+        return [*lines, *paragraph(said, width, first=f"{_BELOW}explained by ")]
+    return [*lines, *paragraph(plain(finding.next_step), width, first=f"{_BELOW}next: ")]
