@@ -15,7 +15,7 @@ from ..markdown import finding_markdown
 from ..view import Block, Target, View, finding_target, window
 from ..widgets.all_clear import nothing_lines
 from ..widgets.evidence import age_seconds, subject_text
-from ..widgets.finding_lines import causes
+from ..widgets.finding_lines import cause_counts, causes
 from ..widgets.finding_page import finding_page
 from ..widgets.marks import severity_mark
 from ..widgets.top_line import top_line
@@ -141,7 +141,8 @@ def listed(view: View) -> list[tuple[Finding, int]]:
 def _count(view: View, listed: int, rows: int) -> str:
     """Of causes as the first line counts them; of findings as they are listed here."""
     active = view.findings("active")
-    parts = [f"{format.counted(len(causes(active)), 'cause')} of {len(active)} active"]
+    many = sum(cause_counts(causes(active)).values())
+    parts = [f"{format.counted(many, 'cause')} of {len(active)} active"]
     parts += [f"{len(view.findings(state))} {word}" for state, word in _OTHER_STATES]
     if rows < listed:
         parts.append(f"{rows} of {listed} in sight")

@@ -19,6 +19,8 @@ _MARKS: tuple[tuple[str, str, str], ...] = (
     (ERROR, "error", "error: the job is hurt or will be"),
     (WARNING, "warning", "warning: time or money is lost"),
     (INFO, "info", "worth knowing"),
+    (f"{WARNING} 2", "warning", "two causes; symptoms are not counted, and"),
+    ("", "dim", "the same on several GPUs is one (all: key 6)"),
     (CLEARED, "good", "gone, or nothing found"),
     (f"{SLOWED}T", "hot", "clocks held down by heat"),
     (f"{SLOWED}H", "hot", "by the hardware itself"),

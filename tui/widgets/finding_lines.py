@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...rules.finding import Evidence, Finding
+from ...rules.finding import SEVERITY_ORDER, Evidence, Finding, Severity
 from .. import format
 from ..glyphs import DOT, ELLIPSIS, FOLD, MORE_BELOW, SELECTED
 from ..lines import Line, LineBuilder, left, paragraph, plain, whole_parts, width_of
@@ -50,6 +51,12 @@ def causes(findings: Sequence[Finding]) -> list[Cause]:
         cause = roots.setdefault((root.id, root.severity, root.state), Cause([], []))
         (cause.findings if root is finding else cause.symptoms).append(finding)
     return [cause for cause in roots.values() if cause.findings]
+
+
+def cause_counts(found: Sequence[Cause]) -> dict[Severity, int]:
+    """How many of each severity, the worst first: what every screen means by so many errors."""
+    counts = Counter(cause.first.severity for cause in found)
+    return {severity: counts[severity] for severity in SEVERITY_ORDER}
 
 
 def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> Block:

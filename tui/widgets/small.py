@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ...rules.finding import SEVERITY_ORDER
+from collections.abc import Sequence
+
 from ..glyphs import TO
 from ..lines import Line, LineBuilder, blank
 from ..view import MIN_HEIGHT, MIN_WIDTH, View
 from .evidence import subjects_text
-from .finding_lines import causes
+from .finding_lines import Cause, cause_counts, causes
 from .marks import severity_mark
 
 _NEEDED = f"{MIN_WIDTH}x{MIN_HEIGHT + 1}"
@@ -23,7 +24,7 @@ def too_small(view: View, width: int, height: int) -> list[Line]:
     """As many lines as there are; the size in words on the last, where that is not the first too."""
     found = causes(view.judgement.active)
     alone = height < 2
-    lines = [_counts(view, width, alone)]
+    lines = [_counts(view, found, width, alone)]
     if not alone:
         for cause in found[: height - 2]:
             mark, role = severity_mark(cause.first.severity)
@@ -35,11 +36,9 @@ def too_small(view: View, width: int, height: int) -> list[Line]:
     return lines
 
 
-def _counts(view: View, width: int, alone: bool) -> Line:
+def _counts(view: View, found: Sequence[Cause], width: int, alone: bool) -> Line:
     line = LineBuilder(width)
-    found = causes(view.judgement.active)
-    for severity in SEVERITY_ORDER:
-        count = sum(cause.first.severity == severity for cause in found)
+    for severity, count in cause_counts(found).items():
         mark, role = severity_mark(severity)
         if count or severity != "info":
             line.add(f"{mark}{count} ", role if count else "dim")

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from statistics import median
 
 from ...probes.frame import Frame, GpuFrame, JobFrame
-from ...rules.finding import SEVERITY_ORDER
 from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
 from ..lines import Line, LineBuilder, Span, plain, spans_width
 from ..view import View
-from .finding_lines import causes
+from .finding_lines import cause_counts, causes
 from .gpu_table import DEAD_SHOWN_SECONDS
 from .marks import severity_mark
 
@@ -109,9 +108,7 @@ def _taken(parts: Sequence[_Part], gap: int) -> int:
 def _ending(view: View, *, wide: bool) -> list[Span]:
     """Marks, counts and the time of the frame."""
     spans: list[Span] = [*_marks(view)]
-    found = causes(view.judgement.active)
-    for severity in SEVERITY_ORDER:
-        count = sum(cause.first.severity == severity for cause in found)
+    for severity, count in cause_counts(causes(view.judgement.active)).items():
         mark, role = severity_mark(severity)
         if wide or count or severity != "info":
             spans += [("  ", "text"), (f"{mark} {count}", role if count else "dim")]
