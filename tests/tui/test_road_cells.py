@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 
 from gputop.probes.frame import GpuFrame
 from gputop.tui.lines import text_of, width_of
+from gputop.tui.widgets.canvas import Canvas
 from gputop.tui.widgets.gpu_cells import GpuRow
 from gputop.tui.widgets.gpu_table import gpu_block
 from gputop.tui.widgets.road_cells import nvlink, pcie
 
-from tui_watch import judgement, view, with_gpu
+from tui_watch import app_of, judgement, running, view, with_gpu
 
 LIMIT = 63e9
 MAYBE = st.one_of(st.none(), st.floats(min_value=0, max_value=1e13))
@@ -40,6 +42,9 @@ def text(shown: GpuRow, width: int) -> str:
     ("width", "shown"),
     [
         (4, "↓▁↑▅"),
+        (6, "32.0G↑"),
+        (7, "32.0G↑▅"),
+        (10, "   32.0G↑▅"),
         (11, "3.3↓▁  32↑▅"),
         (13, " 3.3↓▁ 32.0↑▅"),
         (21, "╸┈┈┈  3.3↓ ━━┈┈ 32.0↑"),
@@ -64,13 +69,13 @@ def test_a_road_that_is_nearly_full_is_warm(width: int) -> None:
     assert "warm" not in {role for _, role in pcie(row(0.8 * LIMIT, 0.1 * LIMIT), width)}
 
 
-@pytest.mark.parametrize("width", [4, 11, 21])
+@pytest.mark.parametrize("width", [4, 7, 11, 21])
 def test_without_a_limit_there_is_no_fill(width: int) -> None:
     shown = text(row(3.3e9, 1.8e9, None), width)
     assert not set(shown) & set("▁▂▃▄▅▆▇█━╸┈")
 
 
-@pytest.mark.parametrize("width", [4, 11, 21])
+@pytest.mark.parametrize("width", [4, 7, 11, 21])
 def test_nothing_known_is_a_dash(width: int) -> None:
     assert text(row(None, None), width).strip() == "–"
     assert text_of(tuple(nvlink(row(1.0, 1.0), width))).strip() == "–"
@@ -85,17 +90,17 @@ def titles(width: int) -> str:
     return text_of(gpu_block(view(), width, 4).lines[0])
 
 
-@pytest.mark.parametrize("width", [94, 100, 115, 116, 120, 131, 132, 200])
+@pytest.mark.parametrize("width", [96, 100, 115, 116, 117, 118, 120, 131, 132, 200])
 def test_both_roads_are_in_the_main_view_of_a_usual_terminal(width: int) -> None:
     assert "PCIe" in titles(width) and "NVLink" in titles(width)
 
 
 def test_at_eighty_columns_the_notes_keep_their_room() -> None:
     assert "PCIe" not in titles(80)
-    assert "PCIe" in titles(87)
+    assert "PCIe" in titles(89)
 
 
-@pytest.mark.parametrize("width", range(87, 140))
+@pytest.mark.parametrize("width", range(89, 140))
 def test_a_usual_note_can_be_read_beside_the_roads(width: int) -> None:
     lines = gpu_block(view(judgement("two-islands")), width, 4).lines
     assert "utilisation low" in text_of(lines[1])
@@ -110,3 +115,41 @@ def test_rates_are_numbers_where_there_is_room(width: int) -> None:
     }
     lines = gpu_block(view(with_gpu(judgement(), 0, **fields)), width, 4).lines
     assert "12↓" in text_of(lines[1]) and "2.0↑" in text_of(lines[1])
+
+
+@pytest.mark.parametrize("width", range(96, 128))
+def test_the_busier_way_of_each_road_is_a_number_from_96_columns(width: int) -> None:
+    fields = {
+        "pcie_rx_bytes_per_second": 12.4e9,
+        "pcie_tx_bytes_per_second": 2.0e9,
+        "nvlink_rx_bytes_per_second": 150e9,
+        "nvlink_tx_bytes_per_second": 182e9,
+    }
+    line = text_of(gpu_block(view(with_gpu(judgement(), 0, **fields)), width, 4).lines[1])
+    assert re.search(r"12\.4G↓|12↓", line) and re.search(r"182G?↑", line)
+
+
+def test_of_one_way_alone_that_one_is_told() -> None:
+    assert text(row(None, 2e9), 6) == " 2.0G↑"
+    assert text(row(2e9, None), 6) == " 2.0G↓"
+
+
+@pytest.mark.parametrize("width", [6, 7])
+def test_a_full_road_is_warm_also_where_only_one_way_is_told(width: int) -> None:
+    roles = {role for text, role in pcie(row(0.1 * LIMIT, 0.9 * LIMIT), width) if text.strip()}
+    assert roles == {"warm"}
+
+
+async def test_at_eighty_columns_the_screen_of_a_gpu_tells_both_roads_both_ways() -> None:
+    fields = {
+        "pcie_rx_bytes_per_second": 12.4e9,
+        "pcie_tx_bytes_per_second": 2.0e9,
+        "nvlink_rx_bytes_per_second": 150e9,
+        "nvlink_tx_bytes_per_second": None,
+    }
+    app, _ = app_of(with_gpu(judgement("thermal-throttle"), 6, **fields))
+    async with running(app, (80, 24)) as pilot:
+        await pilot.press("enter")
+        await pilot.pause()
+        second = text_of(app.screen.query_one(Canvas).lines[1])
+    assert "PCIe 12.4↓  2.0↑  NVLink  150↓    –↑ GB/s" in second

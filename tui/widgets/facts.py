@@ -9,9 +9,10 @@ from ...probes.sample import NvlinkReading, XidReading
 from ...rules.device.xid_codes import xid_meaning
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
-from ..lines import Line, LineBuilder, blank, left, paragraph, plain, width_of
+from ..lines import Line, LineBuilder, blank, left, paragraph, plain, spans_width, width_of
 from .evidence import words_of
 from .process_table import role_of
+from .road_cells import rate_spans
 
 _LABEL = 21
 Fact = tuple[str, str, str]
@@ -194,7 +195,8 @@ def title_lines(gpu: GpuFrame, width: int) -> list[Line]:
     line = LineBuilder(width).add(f" GPU {gpu.index}", "brand")
     line.add(f"  {plain(gpu.name or '')}", "strong")
     if gpu.status == "ok":
-        return [line.line()]
+        rates = rate_spans(gpu)
+        return [line.extend(rates if spans_width(rates) <= line.room else ()).line()]
     state = f"{gpu.status}: {plain(gpu.status_reason)}"
     if gpu.age_seconds > 0.0:
         state += f" {DOT} last reading {format.duration(gpu.age_seconds)} old"

@@ -27,8 +27,8 @@ from .marks import severity_mark
 PAST_SAMPLES_PER_CELL = 4
 """A history that moves by a cell each time would be sent whole each time."""
 _PAST_CELLS = 60
-_ROADS_FROM = 87
-_MEDIUM_COLUMNS_FROM = 116
+_ROADS_FROM = 89
+_MEDIUM_COLUMNS_FROM = 118
 _FULL_COLUMNS_FROM = 132
 _TWO_GAPS_FROM = 176
 _WORTH_SAYING_SECONDS = 2.0
@@ -51,8 +51,8 @@ _COMPACT: tuple[Column[GpuRow], ...] = (
 )
 _WITH_ROADS: tuple[Column[GpuRow], ...] = (
     *_COMPACT[:-1],
-    Column("PCIe", 4, roads.pcie, rank=6),
-    Column("NVLink", 6, roads.nvlink, rank=7),
+    Column("PCIe", roads.BUSIER_FROM, roads.pcie, rank=6),
+    Column("NVLink", roads.BUSIER_FROM, roads.nvlink, rank=7),
     msgspec.structs.replace(_COMPACT[-1], width=20),
 )
 """Only where the notes keep enough room to be read."""
@@ -78,8 +78,8 @@ _FULL: tuple[Column[GpuRow], ...] = (
 _DISPENSABLE = 7
 """Rank of a column from which the roads come first."""
 _NARROW: dict[str, dict[str, Any]] = {
-    "PCIe GB/s": {"title": "PCIe", "width": 4, "most": 11},
-    "NVLink GB/s": {"title": "NVLink", "width": 6, "most": 11},
+    "PCIe GB/s": {"title": "PCIe", "width": roads.BUSIER_FROM, "most": 11},
+    "NVLink GB/s": {"title": "NVLink", "width": roads.BUSIER_FROM, "most": 11},
     "": {"width": 22, "most": 0},
 }
 _MEDIUM = tuple(

@@ -1,7 +1,11 @@
-"""What a GPU exchanges over PCIe and NVLink, in and out, each drawn against what that road can carry."""
+"""What a GPU exchanges over PCIe and NVLink, in and out, each drawn against what that road can carry.
+
+Where there is no room for both ways with their rates, the busier one is told.
+"""
 
 from __future__ import annotations
 
+from ...probes.frame import GpuFrame
 from .. import format
 from ..bars import gauge, level
 from ..columns import Spans
@@ -13,6 +17,8 @@ NEARLY_FULL = 0.85
 """Share of its limit from which a road is warm."""
 _WITH_NUMBER = 5
 """Cells of one direction from which there is room for its rate beside the fill."""
+BUSIER_FROM = 6
+"""Cells from which there is room for the rate of the busier direction, and one more for its fill."""
 _WITH_GAUGE = 10
 """Cells of one direction from which a bar tells more than one cell that fills."""
 
@@ -42,6 +48,8 @@ def _both_ways(
     if rates == (None, None):
         return [(right(DASH, width), role)]
     each = max(2, (width - 1) // 2)
+    if each < _WITH_NUMBER and width >= BUSIER_FROM:
+        return _busier(rates, limit, width, role)
     gap = min(1, width - 2 * each)
     spans: list[Span] = [(" " * (width - 2 * each - gap), "text")]
     spans += _way(rates[0], limit, DOWN, each, role)
@@ -50,11 +58,33 @@ def _both_ways(
     return [span for span in spans if span[0]]
 
 
+def _busier(
+    rates: tuple[float | None, float | None], limit: float | None, width: int, role: str
+) -> list[Span]:
+    """With the unit in short: the title has no room for it."""
+    known = [
+        (rate, arrow) for rate, arrow in zip(rates, (DOWN, UP), strict=True) if rate is not None
+    ]
+    rate, arrow = max(known, key=lambda way: way[0])
+    share = share_of(rate, limit)
+    fill, text = _roles(share, role)
+    shown = f"{format.rate(rate, 4)}G{arrow}"
+    if width == BUSIER_FROM:
+        return [(shown, text)]
+    one = " " if share is None else level(share)
+    return [(" " * (width - BUSIER_FROM - 1), "text"), (shown, text), (one, fill)]
+
+
+def _roles(share: float | None, role: str) -> tuple[str, str]:
+    """Of a fill, and of the rate beside it."""
+    fill = "trough" if role == "stale" else "warm" if (share or 0.0) >= NEARLY_FULL else "gauge"
+    return fill, "warm" if fill == "warm" else role
+
+
 def _way(rate: float | None, limit: float | None, arrow: str, width: int, role: str) -> list[Span]:
     """The rate where there is room, the arrow, and a fill: in ASCII some would be a sign before a number."""
     share = share_of(rate, limit)
-    fill = "trough" if role == "stale" else "warm" if (share or 0.0) >= NEARLY_FULL else "gauge"
-    text = "warm" if fill == "warm" else role
+    fill, text = _roles(share, role)
     one = " " if share is None else level(share)
     if width < _WITH_NUMBER:
         shown = DASH if rate is None else one
@@ -63,3 +93,16 @@ def _way(rate: float | None, limit: float | None, arrow: str, width: int, role: 
         return [(f"{format.rate(rate, width - 2)}{arrow}", text), (one, fill)]
     bar = width - _WITH_NUMBER - 1
     return [*gauge(share, bar, fill), (f" {format.rate(rate, 4)}{arrow}", text)]
+
+
+def rate_spans(gpu: GpuFrame) -> list[Span]:
+    """Both roads, both ways, in words: ``PCIe 3.7↓ 2.0↑  NVLink 182↓ 178↑ GB/s``."""
+    spans: list[Span] = []
+    for name, rx, tx in (
+        ("PCIe", gpu.pcie_rx_bytes_per_second, gpu.pcie_tx_bytes_per_second),
+        ("NVLink", gpu.nvlink_rx_bytes_per_second, gpu.nvlink_tx_bytes_per_second),
+    ):
+        if (rx, tx) != (None, None):
+            both = f"{format.rate(rx, 4)}{DOWN} {format.rate(tx, 4)}{UP}"
+            spans += [(f"  {name} ", "dim"), (both, "text")]
+    return [*spans, (" GB/s", "dim")] if spans else []
