@@ -17,6 +17,7 @@ IDLE_CORES = 0.05
 WRITES_BYTES_PER_SECOND = 4e6
 _COMPILERS = ("cc1plus", "g++", "gcc", "nvcc", "cicc", "ptxas", "ld", "as", "clang")
 _LOADER = "pt_data_worker"
+_STOPPED, _IS_STOPPED = ("T", "t"), "is stopped"
 _WAITS: dict[WaitKind | None, str] = {
     "poll": "waits for a socket or pipe",
     "socket": "waits for a socket or pipe",
@@ -30,8 +31,8 @@ def guess(
     activity: ActivityFrame, process: ProcessFrame | None, children: Sequence[ProcessFrame]
 ) -> Told:
     """The phase and what it does; ``other`` where threads tell no more."""
-    if activity.state in "Tt":
-        return Told("other", "is stopped")
+    if activity.state in _STOPPED:
+        return Told("other", _IS_STOPPED)
     if any(_compiles(child) for child in children):
         return Told("compile", "runs a compiler")
     writes = process.write_bytes_per_second if process else None
@@ -62,10 +63,12 @@ def guess(
 
 
 def asleep(activity: ActivityFrame) -> str | None:
-    """What a main thread waits for that uses no core, in words; ``None`` where it runs.
+    """What a main thread that uses no core waits for, in words, or that it is stopped; ``None`` where it runs.
 
     Its Python stack tells where, but not that: a function of C such as ``time.sleep`` has no frame.
     """
+    if activity.state in _STOPPED:
+        return _IS_STOPPED
     if activity.state != "S" or (activity.cpu_cores or 0.0) > IDLE_CORES:
         return None
     if activity.cpu_cores is None and activity.wait != "timer":

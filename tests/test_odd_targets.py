@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -43,6 +45,14 @@ needs_root = pytest.mark.skipif(not ROOT, reason="only root can do this")
 needs_unshare = pytest.mark.skipif(
     not ROOT or shutil.which("unshare") is None, reason="needs root and unshare"
 )
+
+
+def name_of(pid: int) -> str:
+    """As the kernel calls it; empty where there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def built(folder: Path, code: str, *options: str) -> str:
@@ -86,11 +96,17 @@ def run(*words: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess[
 
 
 def no_stack(pid: int, *why: str, before: Sequence[str] = ()) -> str:
-    """What `gputop stacks` says of a process without one."""
+    """What `gputop stacks` says of a process without one, as text; as JSON it says the same sentence."""
     done = run("stacks", str(pid), before=before)
-    assert done.returncode == 2, done.stdout
+    as_json = run("stacks", str(pid), "--format", "json", before=before)
+    for each in (done, as_json):
+        assert each.returncode == 2, each.stdout
+        assert re.fullmatch(r"gputop: .+\n", each.stderr), "one sentence says why"
+    assert not as_json.stdout or json.loads(as_json.stdout)["job"]["pids"] == [pid]
     for words in why:
         assert words in done.stdout + done.stderr
+        if words not in done.stdout:
+            assert words in as_json.stderr
     return done.stdout
 
 
@@ -102,6 +118,61 @@ def test_a_static_binary(tmp_path: Path) -> None:
         doctor = run("doctor", str(pid)).stdout
     assert "does not run Python" in doctor
     assert "threads and counters  open" in doctor
+
+
+def test_a_program_that_is_no_python() -> None:
+    with running("/bin/sh", "-c", "echo ready; exec sleep 600") as pid:
+        wait_until(lambda: name_of(pid) == "sleep", 5, "it is sleep now")
+        no_stack(pid, f"no stack: process {pid} (sleep) does not run Python")
+
+
+def test_a_shell_that_waits_for_a_program() -> None:
+    with running("/bin/sh", "-c", "echo ready; sleep 600; true") as pid:
+        assert no_stack(pid, "leads to no training job") == ""
+
+
+def test_a_python_that_has_become_another_program() -> None:
+    code = "import os; os.write(1, b'ready\\n'); os.execvp('sleep', ['sleep', '600'])"
+    with running(sys.executable, "-c", code) as pid:
+        wait_until(lambda: name_of(pid) == "sleep", 5, "it is sleep now")
+        no_stack(pid, f"no stack: process {pid} (sleep) does not run Python")
+
+
+def test_a_process_that_has_ended_and_was_not_waited_for() -> None:
+    process = subprocess.Popen(["true"])
+    try:
+        wait_until(lambda: " Z " in Path(f"/proc/{process.pid}/stat").read_text(), 5, "a zombie")
+        assert no_stack(process.pid, "has ended, and its parent has not taken notice yet") == ""
+    finally:
+        process.wait()
+
+
+@pytest.mark.skipif(name_of(2) != "kthreadd", reason="threads of the kernel are not seen here")
+def test_a_thread_of_the_kernel() -> None:
+    assert no_stack(2, "is a thread of the kernel: there is no job in it") == ""
+
+
+def test_a_stopped_python_is_said_to_be_stopped() -> None:
+    with running(sys.executable, "-c", SLEEPS) as pid:
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            done = run("stacks", str(pid))
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: "T (" not in Path(f"/proc/{pid}/status").read_text(), 5, "it goes on")
+    assert done.returncode == 0 and not done.stderr
+    assert "<module>" in done.stdout and "other, is stopped [stacks]" in done.stdout
+
+
+def test_a_stopped_program_that_is_no_python() -> None:
+    with running("/bin/sh", "-c", "echo ready; exec sleep 600") as pid:
+        wait_until(lambda: name_of(pid) == "sleep", 5, "it is sleep now")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            assert "is stopped" in no_stack(pid, "(sleep) does not run Python")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: "T (" not in Path(f"/proc/{pid}/status").read_text(), 5, "it goes on")
 
 
 def test_a_32_bit_process(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
 
 from ..probes.feeds import FeedError
 from ..probes.frame import Frame, JobFrame
@@ -53,7 +54,15 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
             say("\n".join([*lines, "", *rank_lines(job)]))
     if ended:
         return complain(ended, COULD_NOT_LOOK)
-    return OK if any_stack else COULD_NOT_LOOK
+    return OK if any_stack else complain(_why_no_stack(job), COULD_NOT_LOOK)
+
+
+def _why_no_stack(job: JobFrame) -> str:
+    """One sentence, with the reason of most ranks: of each rank its own has been printed."""
+    reasons = Counter(rank.missing.get("stack", "") for rank in job.ranks)
+    reason, _ = reasons.most_common(1)[0]
+    others = "" if len(reasons) == 1 else " (other ranks have other reasons)"
+    return f"no stack: {reason or f'none came within {PATIENCE_SECONDS:.0f} s'}{others}"
 
 
 def _complete(job: JobFrame, frame: Frame) -> bool:
