@@ -71,6 +71,9 @@ def test_one_gpu_that_does_not_answer_is_named() -> None:
     with SimulatedNvml("h100x8") as node:
         node.delay("*", 2, 30)
         done = gputop("diagnose", "--for", "2", node=node)
+        report = json.loads(gputop("diagnose", "--for", "2", "--format", "json", node=node).stdout)
+    (silent,) = report["silent_gpus"]
+    assert silent["index"] == 2 and silent["reason"].startswith("no answer for ")
     assert ALL_CLEAR not in done.stdout
     assert "\nGPU 2 does not answer: no answer for " in f"\n{done.stdout}"
 
@@ -98,6 +101,7 @@ def test_a_process_without_a_driver_is_diagnosed_but_no_gpu() -> None:
     assert "No GPU was looked at: the NVIDIA driver is not loaded" in done.stdout
     assert ALL_CLEAR not in done.stdout
     assert report["why_no_gpus"].startswith("the NVIDIA driver is not loaded")
+    assert report["silent_gpus"] == []
 
 
 def test_a_job_that_ends_while_it_is_diagnosed() -> None:

@@ -11,7 +11,7 @@ from ..probes.frame import JobFrame
 from ..probes.stack_groups import StackGroup, merge
 from ..rules.finding import Blind, Finding, Judgement
 from .asked_job import AskedProcess, job_of, until
-from .diagnosis_text import as_text, unseen_gpus
+from .diagnosis_text import as_text, silent_gpus, unseen_gpus
 from .exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from .missing import HELP_WITHOUT_DRIVER
 from .output import say, say_json
@@ -19,6 +19,13 @@ from .watch import Watch
 
 WISH_SECONDS = 8.0
 """At the beginning, stacks are taken whatever the rules say: the command asks what each rank does."""
+
+
+class SilentGpu(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU of which nothing is known now."""
+
+    index: int
+    reason: str
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +41,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Rules that could not look: that they found nothing means nothing."""
     why_no_gpus: str
     """Why no GPU was looked at; empty where some were."""
+    silent_gpus: tuple[SilentGpu, ...]
+    """Single GPUs that do not answer: no rule could look at them."""
 
 
 def diagnose(watch: Watch, options: Namespace) -> int:
@@ -107,6 +116,9 @@ def as_json(judgement: Judgement, job: JobFrame | None, findings: tuple[Finding,
         findings=findings,
         blind_rules=judgement.blind,
         why_no_gpus=unseen_gpus(frame),
+        silent_gpus=tuple(
+            SilentGpu(index=index, reason=reason) for index, reason in silent_gpus(frame).items()
+        ),
     )
     return msgspec.json.encode(report) + b"\n"
 

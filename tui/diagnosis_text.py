@@ -74,14 +74,19 @@ def unseen_gpus(frame: Frame) -> str:
     return why_no_gpus(frame) or ("" if frame.gpus else "NVML was left out")
 
 
-def _silent_gpus(frame: Frame) -> Iterator[str]:
+def silent_gpus(frame: Frame) -> dict[int, str]:
+    """Single GPUs that do not answer, with the reason; empty where no GPU was looked at."""
     silent = {
         gpu.index: gpu.status_reason or gpu.status for gpu in frame.gpus if gpu.status != "ok"
     }
     if frame.gpus:
         silent |= mute_gpus(frame)
+    return dict(sorted(silent.items()))
+
+
+def _silent_gpus(frame: Frame) -> Iterator[str]:
     by_reason: dict[str, list[int]] = {}
-    for index, reason in silent.items():
+    for index, reason in silent_gpus(frame).items():
         by_reason.setdefault(reason, []).append(index)
     for reason, indices in by_reason.items():
         verb = "does" if len(indices) == 1 else "do"
