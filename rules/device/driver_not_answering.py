@@ -91,7 +91,7 @@ class DriverNotAnswering(Rule):
             since_monotonic_seconds=frame.monotonic_seconds - age,
             evidence=(
                 compared("age_seconds", age, self.limit["age_seconds"], "seconds"),
-                Evidence(signal="gpus not answering", value=f"{len(silent)} of {len(frame.gpus)}"),
+                _how_many(silent, frame),
                 Evidence(
                     signal="source nvml", value=(source.reason or source.status) if source else None
                 ),
@@ -102,6 +102,12 @@ class DriverNotAnswering(Rule):
         """An error by two witnesses: nothing was read for long, and a call has hung as long."""
         limit = self.limit["error_age_seconds"]
         return "error" if age >= limit and (busy or 0.0) >= limit else "warning"
+
+
+def _how_many(silent: Mapping[int, GpuFrame], frame: Frame) -> Evidence:
+    if not frame.gpus:
+        return Evidence(signal="gpus known", value="none: the driver hangs before it lists them")
+    return Evidence(signal="gpus not answering", value=f"{len(silent)} of {len(frame.gpus)}")
 
 
 def _hung_seconds(frame: Frame) -> float:

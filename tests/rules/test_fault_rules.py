@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.sample import SourceStatus
+from gputop.probes.derive import derive
+from gputop.probes.sample import Sample, SourceStatus
+from gputop.rules.catalogue import make_rules
+from gputop.rules.engine import Engine
 
 from rules_scenes import (
     BEGAN,
@@ -270,3 +273,17 @@ def test_a_silent_driver_explains_the_rank_that_waits_in_it() -> None:
     waiting = played.one("HST107")
     assert waiting.explained_by is not None
     assert waiting.explained_by.id == "HW209"
+
+
+def test_a_driver_that_hangs_before_it_lists_its_gpus_does_not_count_them() -> None:
+    source = SourceStatus(name="nvml", status="stale", busy_seconds=40.0)
+    frame = derive(
+        None,
+        Sample(
+            time_seconds=UNIX, monotonic_seconds=50.0, sequence=1, node="node17", sources=(source,)
+        ),
+    )
+    assert frame.gpus == ()
+    (found,) = (each for each in Engine(make_rules()).judge(frame).findings if each.id == "HW209")
+    assert [each.signal for each in found.evidence] == ["age_seconds", "gpus known", "source nvml"]
+    assert found.evidence[1].value == "none: the driver hangs before it lists them"
