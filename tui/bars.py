@@ -24,7 +24,8 @@ def gauge(ratio: float | None, width: int, role: str) -> tuple[Span, ...]:
 
 def level(ratio: float) -> str:
     """The same in one cell that fills from below; empty still shows where it is."""
-    return EIGHTHS[min(len(EIGHTHS) - 1, max(0, int(ratio * len(EIGHTHS))))]
+    within = min(1.0, max(0.0, ratio))
+    return EIGHTHS[min(len(EIGHTHS) - 1, int(within * len(EIGHTHS)))]
 
 
 def shares(ratios: Sequence[float], width: int) -> list[int]:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gputop.probes.frame import GpuFrame
@@ -56,6 +56,7 @@ def test_the_fill_is_against_the_limit(width: int, shown: str) -> None:
 
 
 @given(rx=MAYBE, tx=MAYBE, limit=MAYBE, width=st.integers(4, 40))
+@example(rx=None, tx=1.0, limit=5e-324, width=4)  # a share beyond all numbers
 def test_it_fills_its_width(
     rx: float | None, tx: float | None, limit: float | None, width: int
 ) -> None:
