@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from gputop.probes.sample import Reply, Sample
 from gputop.probes.simulator import SimulatedNode
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
+from gputop.rules.finding import Judgement
 from gputop.tui.app import GputopApp
 from gputop.tui.watch import Watch
 
@@ -74,7 +76,7 @@ PICTURES = (
 
 
 class StillFeed:
-    """Two minutes of a simulated node, and then nothing more."""
+    """Two minutes of a simulated node."""
 
     simulated = True
     past_samples = int(PAST_SECONDS / STEP_SECONDS)
@@ -82,8 +84,6 @@ class StillFeed:
     def __init__(self, scenario: str, stacks: bool) -> None:
         self._stacks = stacks
         self.title = f"demo {scenario}"
-        self.drained = threading.Event()
-        self._closed = threading.Event()
         self._node = SimulatedNode(scenario, start_time_seconds=MOMENT)
 
     def messages(self) -> Iterator[Sample | Reply]:
@@ -92,23 +92,45 @@ class StillFeed:
             sample = self._node.sample_at(elapsed)
             asked = self._stacks and elapsed >= ASKED_SECONDS
             yield self._node.with_stacks(sample, elapsed, ASKED_SECONDS) if asked else sample
-        self.drained.set()
-        self._closed.wait()
 
     def send(self, command: Command) -> None: ...
 
     def close(self) -> str:
-        self._closed.set()
         return ""
+
+
+@cache
+def judged(scenario: str, stacks: bool) -> tuple[Engine, tuple[Judgement, ...]]:
+    """What every picture of a scenario shows: judged once, which takes longer than to draw it."""
+    engine = Engine(make_rules())
+    return engine, tuple(Watch(StillFeed(scenario, stacks), engine).judgements())
+
+
+class StillWatch(Watch):
+    """Brings what was judged, and then nothing more."""
+
+    def __init__(self, scenario: str, stacks: bool) -> None:
+        engine, self._judged = judged(scenario, stacks)
+        super().__init__(StillFeed(scenario, stacks), engine)
+        self.drained = threading.Event()
+        self._closed = threading.Event()
+
+    def judgements(self) -> Iterator[Judgement]:
+        yield from self._judged
+        self.drained.set()
+        self._closed.wait()
+
+    def close(self) -> None:
+        self._closed.set()
+        super().close()
 
 
 async def draw(picture: Picture) -> str:
     """The picture as SVG."""
-    feed = StillFeed(picture.scenario, picture.stacks)
-    watch = Watch(feed, Engine(make_rules()))
+    watch = StillWatch(picture.scenario, picture.stacks)
     app = GputopApp(watch, ascii_only=picture.ascii_only, clock=lambda: 0.0)
     async with app.run_test(size=(picture.columns, picture.lines)) as pilot:
-        while not feed.drained.is_set():
+        while not watch.drained.is_set():
             await asyncio.sleep(0.01)
         await pilot.pause()
         app.redraw()
