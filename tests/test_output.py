@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 import pytest
 
@@ -106,11 +107,17 @@ def unbroken(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
 
+@cache
+def next_steps(scenario: str) -> frozenset[str]:
+    """Of every finding that is not explained by another."""
+    found = json.loads(shell(f"gputop demo {scenario} --once --format json").stdout)["findings"]
+    return frozenset(each["next_step"] for each in found if not each["explained_by"])
+
+
 @pytest.mark.parametrize("columns", ["", "60"])
 @pytest.mark.parametrize("scenario", ["input-bound", "thermal-throttle", "gpu-lost", "swap"])
 def test_a_pipe_gets_every_finding_whole(scenario: str, columns: str) -> None:
-    found = json.loads(shell(f"gputop demo {scenario} --once --format json").stdout)["findings"]
-    steps = {each["next_step"] for each in found if not each["explained_by"]}
+    steps = next_steps(scenario)
     text = shell(f"gputop demo {scenario} --once", COLUMNS=columns).stdout
     findings = text.partition("── Findings")[2].partition("── Processes")[0]
     shown = [step for step in steps if f"next: {step}" in unbroken(findings)]
