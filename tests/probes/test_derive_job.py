@@ -114,6 +114,7 @@ def test_what_is_remembered_is_handed_on_and_not_copied() -> None:
     )
 
 
+@pytest.mark.no_cover
 def test_eight_probes_cost_little() -> None:
     node = SimulatedNode("healthy", start_time_seconds=1.79e9)
     samples = [node.sample_at(float(at)) for at in range(300)]
@@ -123,4 +124,4 @@ def test_eight_probes_cost_little() -> None:
         frame = derive(frame, each)
     milliseconds = (time.process_time() - began) / len(samples) * 1e3
     print(f"{milliseconds:.2f} ms a frame of 8 ranks; target 2 ms")
-    assert milliseconds < 40.0  # also where coverage is measured
+    assert milliseconds < 40.0  # also on a busy machine
