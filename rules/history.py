@@ -15,7 +15,7 @@ from ..probes.frame_links import PortFrame
 from ..probes.infiniband_counters import CounterKind, of_kind
 from ..probes.nvml_words import THROTTLE_REASONS
 from .progress import stuck_ranks
-from .series import Series
+from .series import Blocks, Series
 
 GPU_SIGNALS = (
     "utilization_ratio",
@@ -85,6 +85,10 @@ class History:
         self._seconds = seconds
         self._times = array("d")
         self._columns: dict[tuple[str, str], array[float]] = {}
+        self._blocks: dict[tuple[str, str], Blocks] = {}
+        """Means of the whole blocks of each column that pictures have asked for."""
+        self._forgotten = 0
+        """How many moments there were before the oldest."""
         # Of the newest moment alone, since each keeps its means: several rules ask for the same.
         self._handed_out: dict[tuple[str, str], Series] = {}
 
@@ -145,6 +149,8 @@ class History:
         del self._times[:]
         self._handed_out = {}
         self._columns.clear()
+        self._blocks.clear()
+        self._forgotten = 0
 
     def seconds(self) -> float:
         """How far back it goes."""
@@ -157,7 +163,9 @@ class History:
             values = self._columns.get(column)
             if values is None:
                 return Series(array("d"), array("d"))
-            series = self._handed_out[column] = Series(self._times, values)
+            blocks = self._blocks.setdefault(column, {})
+            series = Series(self._times, values, self._forgotten, blocks)
+            self._handed_out[column] = series
         return series
 
     def _mark_stalls(self, frame: Frame) -> None:
@@ -173,6 +181,7 @@ class History:
                 if subject == f"rank {rank.pid}" and signal.startswith("phase "):
                     share = 1.0 if signal == STALLED else 0.0
                     values[first:] = array("d", [share]) * (len(values) - first)
+                    self._blocks.pop((subject, signal), None)
 
     def _typical_step(self, rank: RankFrame) -> float | None:
         taken = self.rank(rank.pid, "step_seconds").window(_TYPICAL_OVER_SECONDS)
@@ -190,6 +199,8 @@ class History:
         if surplus < 64:
             return
         del self._times[:surplus]
+        self._forgotten += surplus
+        self._blocks.clear()
         for column, values in list(self._columns.items()):
             del values[:surplus]
             if all(map(math.isnan, values)):

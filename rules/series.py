@@ -11,12 +11,31 @@ _STILL_SECONDS = 12.0
 """A value stands for the time until the next one, which comes after 10 s at most."""
 
 
+Blocks = dict[tuple[int, int], float | None]
+"""Size of a block and number of its first value → its mean."""
+
+
 class Series:
     """One signal of one subject over time. A moment at which it was missing is ``None``."""
 
-    def __init__(self, times: array[float], values: array[float]) -> None:
+    def __init__(
+        self,
+        times: array[float],
+        values: array[float],
+        first: int = 0,
+        blocks: Blocks | None = None,
+    ) -> None:
+        """
+        Args:
+            times: of the values, monotonic seconds.
+            values: NaN where missing.
+            first: number of the oldest value, counting those that are forgotten.
+            blocks: takes up the means of whole blocks, which do not change any more.
+        """
         self._times = times
         self._values = values
+        self._first = first
+        self._blocks = {} if blocks is None else blocks
         self._means: dict[tuple[float, float], float | None] = {}
 
     def blocks(self, size: int, count: int) -> list[float | None]:
@@ -26,11 +45,19 @@ class Series:
             size: of each block; the newest may have fewer.
             count: of blocks, fewer where there are no more.
         """
-        values, end = self._values, len(self._values)
+        known, oldest = self._blocks, self._first
+        end = oldest + len(self._values)
         start = (end - 1) // size * size
         found: list[float | None] = []
-        while end > 0 and len(found) < count:
-            found.append(_mean(values[start:end]))
+        while end > oldest and len(found) < count:
+            key = (size, start)
+            if key in known:
+                found.append(known[key])
+            else:
+                mean = _mean(self._values[max(0, start - oldest) : end - oldest])
+                found.append(mean)
+                if end - start == size and start >= oldest:
+                    known[key] = mean
             start, end = start - size, start
         found.reverse()
         return found

@@ -326,6 +326,18 @@ def test_blocks_of_the_past_stay_together_while_values_come() -> None:
     assert history.gpu(0, "power_watts").blocks(5, 2) == [1.5, 8.5]
 
 
+def test_blocks_stay_what_they_are_when_the_oldest_values_are_forgotten() -> None:
+    history = History(seconds=20)
+    for second in range(400):
+        gpus = (GpuFrame(index=0, monotonic_seconds=second, power_watts=float(second)),)
+        history.add(msgspec.structs.replace(frame(second), gpus=gpus))
+        newest = second // 3 * 3
+        expected = [(newest + second) / 2, newest - 2.0, newest - 5.0, newest - 8.0]
+        found = history.gpu(0, "power_watts").blocks(3, 4)
+        assert found == expected[: second // 3 + 1][::-1]
+    assert len(history) < 100
+
+
 def test_history_tells_missing_from_zero_and_how_much_it_covers() -> None:
     history = History()
     for second, ratio in enumerate((0.5, None, 0.0, None)):
