@@ -38,14 +38,8 @@ class Layout(msgspec.Struct, Generic[Row], frozen=True):
     gap: int
     used: int
     """Cells that margin, columns and gaps take."""
-
-    def header(self) -> Line:
-        """The titles."""
-        line = LineBuilder(self.width).gap(MARGIN)
-        for at, (column, size) in enumerate(self.columns):
-            line.gap(self.gap if at else 0)
-            line.add((left if column.ragged else right)(column.title, size), "dim")
-        return line.line()
+    header: Line
+    """The titles."""
 
     def line(self, row: Row) -> Line:
         """One row. Its cells fill their widths exactly, so nothing needs to be measured."""
@@ -74,7 +68,16 @@ def lay_out(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> Layout[
         kept.remove(max(reversed(kept), key=lambda column: column.rank))
     sizes = _grown(kept, room - _needed(kept, gap))
     used = MARGIN + sum(sizes) + gap * (len(sizes) - 1)
-    return Layout(tuple(zip(kept, sizes, strict=True)), width, gap, used)
+    sized = tuple(zip(kept, sizes, strict=True))
+    return Layout(sized, width, gap, used, _header(sized, width, gap))
+
+
+def _header(columns: Sequence[tuple[Column[Row], int]], width: int, gap: int) -> Line:
+    line = LineBuilder(width).gap(MARGIN)
+    for at, (column, size) in enumerate(columns):
+        line.gap(gap if at else 0)
+        line.add((left if column.ragged else right)(column.title, size), "dim")
+    return line.line()
 
 
 def _grown(columns: Sequence[Column[Row]], spare: int) -> list[int]:

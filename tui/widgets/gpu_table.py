@@ -109,7 +109,7 @@ def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Bloc
     """
     gpus = view.frame.gpus
     layout = _layout(width)
-    head = layout.header()
+    head = layout.header
     if not gpus:
         why = why_no_gpus(view.frame) or "no GPU is known yet"
         wrapped = textwrap.wrap(plain(why), width - 4)[: max(1, rows - 1)]

@@ -66,7 +66,7 @@ def link_rows(view: View, width: int, rows: int) -> Block:
     at = next((at for at, link in enumerate(links) if link.id == chosen), None)
     first = window(len(links), room, at)
     worst = _findings(view)
-    lines: list[Line] = [layout.header()]
+    lines: list[Line] = [layout.header]
     targets: list[Target | None] = [None]
     for link in links[first : first + room]:
         row = LinkRow(link, worst.get(link.id), partial(_past, view, link))

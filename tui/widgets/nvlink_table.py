@@ -50,7 +50,7 @@ def nvlink_lines(frame: Frame, gpu: GpuFrame, width: int, rows: int) -> list[Lin
     layout = _layout(width)
     ends = dict(_gpus(frame))
     shown = [NvlinkRow(link, _end(link, ends)) for link in links[: max(0, rows - 1)]]
-    return [layout.header(), *map(layout.line, shown)][:rows]
+    return [layout.header, *map(layout.line, shown)][:rows]
 
 
 def _gpus(frame: Frame) -> Iterator[tuple[str, int]]:

@@ -56,7 +56,7 @@ def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: i
 
 def table_header(width: int) -> Line:
     """The titles."""
-    return _layout(width).header()
+    return _layout(width).header
 
 
 def row_block(view: View, row: ProcessRow, width: int) -> Block:

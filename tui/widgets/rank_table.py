@@ -48,7 +48,7 @@ def rank_block(
         chosen_line(_line(row, layout), view.selected == rank_target(row.rank)) for row in rows
     ]
     targets = [rank_target(rank) for rank in ranks]
-    return Block([layout.header(), *lines], [None, *targets])
+    return Block([layout.header, *lines], [None, *targets])
 
 
 def name_of_rank(rank: RankFrame) -> str:
