@@ -85,6 +85,8 @@ class History:
         self._seconds = seconds
         self._times = array("d")
         self._columns: dict[tuple[str, str], array[float]] = {}
+        self._rows: dict[tuple[str, tuple[str, ...]], list[array[float]]] = {}
+        """The columns of a subject's signals, in their order."""
         self._blocks: dict[tuple[str, str], Blocks] = {}
         """Means of the whole blocks of each column that pictures have asked for."""
         self._forgotten = 0
@@ -101,11 +103,10 @@ class History:
         if self._times and now <= self._times[-1]:
             return
         self._times.append(now)
-        for column, value in _values(frame):
-            values = self._columns.get(column)
-            if values is None:
-                values = self._columns[column] = array("d", [_NAN]) * (len(self._times) - 1)
-            values.append(_NAN if value is None else value)
+        for subject, signals, values in _rows(frame):
+            row = self._rows.get((subject, signals)) or self._row(subject, signals)
+            for column, value in zip(row, values, strict=True):
+                column.append(_NAN if value is None else value)
         self._pad()
         self._mark_stalls(frame)
         self._forget(now - self._seconds)
@@ -149,12 +150,22 @@ class History:
         del self._times[:]
         self._handed_out = {}
         self._columns.clear()
+        self._rows.clear()
         self._blocks.clear()
         self._forgotten = 0
 
     def seconds(self) -> float:
         """How far back it goes."""
         return self._times[-1] - self._times[0] if self._times else 0.0
+
+    def _row(self, subject: str, signals: tuple[str, ...]) -> list[array[float]]:
+        row: list[array[float]] = []
+        for column in [(subject, signal) for signal in signals]:
+            if column not in self._columns:
+                self._columns[column] = array("d", [_NAN]) * (len(self._times) - 1)
+            row.append(self._columns[column])
+        self._rows[subject, signals] = row
+        return row
 
     def _series(self, subject: str, signal: str) -> Series:
         column = (subject, signal)
@@ -205,6 +216,7 @@ class History:
             del values[:surplus]
             if all(map(math.isnan, values)):
                 del self._columns[column]
+                self._rows.clear()
 
 
 _of_gpu: Callable[[GpuFrame], tuple[float | None, ...]] = attrgetter(*GPU_SIGNALS)
@@ -214,49 +226,45 @@ _of_port: Callable[[PortFrame], tuple[float | None, ...]] = attrgetter(*PORT_SIG
 _ERROR_COLUMNS = tuple(f"errors {kind}" for kind in ERROR_KINDS)
 
 
-@lru_cache(maxsize=256)
-def _columns(subject: str, signals: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    return tuple((subject, signal) for signal in signals)
-
-
 @lru_cache(maxsize=64)
 def _throttle_bits(reasons: tuple[str, ...]) -> float:
     return float(sum(_BITS.get(reason, 0) for reason in reasons))
 
 
-def _values(frame: Frame) -> Iterator[tuple[tuple[str, str], float | None]]:
+def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | None, ...]]]:
+    """Subject, signals and their values now."""
     for gpu in frame.gpus:
         if gpu.status == "ok":  # else its columns are padded
             subject = f"gpu {gpu.index}"
-            yield from zip(_columns(subject, GPU_SIGNALS), _of_gpu(gpu), strict=True)
+            yield subject, GPU_SIGNALS, _of_gpu(gpu)
             if gpu.throttle_reasons is not None:
-                yield (subject, THROTTLED), _throttle_bits(gpu.throttle_reasons)
+                yield subject, (THROTTLED,), (_throttle_bits(gpu.throttle_reasons),)
     if frame.host is not None:
-        yield from zip(_columns("host", HOST_SIGNALS), _of_host(frame.host), strict=True)
+        yield "host", HOST_SIGNALS, _of_host(frame.host)
         for network in frame.host.networks or ():
-            columns = _columns(f"network {network.name}", NETWORK_SIGNALS)
-            yield from zip(columns, _of_network(network), strict=True)
+            yield f"network {network.name}", NETWORK_SIGNALS, _of_network(network)
     for job in frame.running:
         for rank in job.ranks:
             subject = f"rank {rank.pid}"
-            yield (subject, "step_seconds"), rank.step_seconds
+            yield subject, ("step_seconds",), (rank.step_seconds,)
             for phase, share in rank.phases.items():
-                yield (subject, f"phase {phase}"), share
+                yield subject, (f"phase {phase}",), (share,)
             if rank.phases:
-                yield (subject, STALLED), 0.0
+                yield subject, (STALLED,), (0.0,)
     for process in frame.processes:
         if process.role in ("rank", "worker"):
-            subject = f"process {process.pid}"
-            yield (subject, "cpu_cores"), process.cpu_cores
-            yield (subject, "blocked"), None if process.state is None else process.state == "D"
+            blocked = None if process.state is None else process.state == "D"
+            yield f"process {process.pid}", PROCESS_SIGNALS, (process.cpu_cores, blocked)
     for placement in frame.placements:
         near = placement.runs_near
-        yield (f"process {placement.pid}", "off_node"), None if near is None else not near
+        off = None if near is None else not near
+        yield f"process {placement.pid}", ("off_node",), (off,)
     for port in frame.ports:
         subject = f"port {port.device}/{port.port}"
-        yield from zip(_columns(subject, PORT_SIGNALS), _of_port(port), strict=True)
+        yield subject, PORT_SIGNALS, _of_port(port)
         if port.counters:
-            for kind, column in zip(ERROR_KINDS, _columns(subject, _ERROR_COLUMNS), strict=True):
-                yield column, sum(of_kind(port.counters_since_start, kind).values())
+            since = port.counters_since_start
+            errors = [float(sum(of_kind(since, kind).values())) for kind in ERROR_KINDS]
+            yield subject, _ERROR_COLUMNS, tuple(errors)
     for group in frame.cgroups:
-        yield (f"cgroup {group.path}", "throttled_ratio"), group.throttled_ratio
+        yield f"cgroup {group.path}", CGROUP_SIGNALS, (group.throttled_ratio,)
