@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -100,6 +100,16 @@ def always(**changes: Any) -> Script:
 def healthy(_: float) -> Changes:
     """Nothing is wrong."""
     return Changes()
+
+
+def with_probes(script: Script) -> Script:
+    """The same with a probe in every rank, in the middle of a step."""
+
+    def probed(second: float) -> Changes:
+        probes = [probe(rank, second, "forward", 0.1) for rank in range(GPUS)]
+        return replace(script(second), probes=probes)
+
+    return probed
 
 
 def rank_pid(index: int) -> int:

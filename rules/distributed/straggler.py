@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...probes.frame import Frame, JobFrame, RankFrame
 from ..device.surroundings import look_around
-from ..finding import Evidence, Verdict, against_peers, compared
+from ..finding import Evidence, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
 from ..rule import Rule, Scene, Threshold
 from .standstill import LONG_PHASES, WAITING_PHASES, rank_subject
@@ -45,7 +45,8 @@ class Straggler(Rule):
     Meaning:
         In every step the others wait for the same rank: it spends less of the step in collectives than
         they do, and more in something else. Medians over its last steps are compared with those of the
-        others, so that neither a hiccup nor a burden that goes from rank to rank counts. Needs probes.
+        others, so that neither a hiccup nor a burden that goes from rank to rank counts. Where a rank has
+        no probe it says that it cannot look.
     Impact:
         All ranks go at the pace of this one. What the others wait is lost on as many GPUs.
     Diagnosis:
@@ -71,9 +72,18 @@ class Straggler(Rule):
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for job in scene.frame.running:
-            late = None if overdue_seconds(job) is not None else _late_one(job, scene.frame)
-            if late is not None and late.delay >= self.limit["info_ratio"]:
-                yield self._verdict(job, late, scene)
+            if len(job.living) > 1:  # else nobody is here to wait
+                yield self._judged(job, scene)
+
+    def _judged(self, job: JobFrame, scene: Scene) -> Verdict:
+        subject = Subject(kind="job", id=job.id, job=job.id)
+        unprobed = _unprobed(job, scene.frame)
+        if unprobed:
+            return Verdict(subject=subject, holds=None, unread=unprobed)
+        late = None if overdue_seconds(job) is not None else _late_one(job, scene.frame)
+        if late is None or late.delay < self.limit["info_ratio"]:
+            return Verdict(subject=subject, holds=False)
+        return self._verdict(job, late, scene)
 
     def _verdict(self, job: JobFrame, late: Late, scene: Scene) -> Verdict:
         much = late.delay >= self.limit["warning_ratio"]
@@ -93,6 +103,16 @@ class Straggler(Rule):
             ),
             next_step=advice,
         )
+
+
+def _unprobed(job: JobFrame, frame: Frame) -> str:
+    """Why its ranks cannot be compared step by step; empty where they can."""
+    living = job.living
+    without = [rank for rank in living if frame.probe(rank.pid, rank.start_time_seconds) is None]
+    if not without:
+        return ""
+    whom = "the ranks have" if len(without) == len(living) else f"{len(without)} of the ranks have"
+    return f"{whom} no probe: start the job under `gputop run`"
 
 
 def _around(late: Late, scene: Scene) -> tuple[tuple[Evidence, ...], str | None]:

@@ -10,7 +10,7 @@ from gputop.rules.engine import Engine
 from gputop.rules.finding import Verdict
 from gputop.rules.rule import Rule, Scene
 
-from rules_scenes import Changes, always, healthy, play, sample
+from rules_scenes import Changes, always, healthy, play, sample, with_probes
 
 TEMPERATURE = {"temperature_celsius": None, "missing": {"temperature_celsius": "no permission"}}
 
@@ -20,26 +20,30 @@ def blind(played_rules: Iterable[object]) -> dict[str, str]:
 
 
 def test_a_healthy_node_is_seen_by_all() -> None:
-    assert play(healthy, 10).last.blind == ()
+    assert play(with_probes(healthy), 10).last.blind == ()
 
 
 def test_a_missing_signal_makes_its_rules_blind() -> None:
-    last = play(always(every_gpu=TEMPERATURE), 10).last
+    last = play(with_probes(always(every_gpu=TEMPERATURE)), 10).last
     assert blind(last.blind) == {"HW201": "no permission"}
     assert last.rules > 10
 
 
 def test_one_gpu_that_cannot_be_looked_at_is_enough() -> None:
-    assert blind(play(always(gpus={5: TEMPERATURE}), 10).last.blind) == {"HW201": "no permission"}
+    assert blind(play(with_probes(always(gpus={5: TEMPERATURE})), 10).last.blind) == {
+        "HW201": "no permission"
+    }
 
 
 def test_a_gpu_that_is_lost_makes_no_rule_blind() -> None:
-    assert play(always(gpus={5: {"lost": True}}), 10).last.blind == ()
+    assert play(with_probes(always(gpus={5: {"lost": True}})), 10).last.blind == ()
 
 
 def test_without_events_no_xid_can_be_known() -> None:
     denied = SourceStatus(name="nvml events", status="denied", reason="no permission")
-    assert blind(play(always(sources=(denied,)), 10).last.blind) == {"HW206": "no permission"}
+    assert blind(play(with_probes(always(sources=(denied,))), 10).last.blind) == {
+        "HW206": "no permission"
+    }
 
 
 def test_a_rule_that_failed_is_blind_from_then_on() -> None:

@@ -23,6 +23,7 @@ from rules_scenes import (
     play,
     probe,
     rank_pid,
+    with_probes,
 )
 
 LINKS = 6
@@ -157,7 +158,7 @@ def test_links_that_tell_of_no_errors_make_the_rule_blind() -> None:
         )
         return Changes(every_gpu={"nvlinks": links})
 
-    assert [blind.id for blind in play(script, 5).last.blind] == ["LNK504"]
+    assert [blind.id for blind in play(with_probes(script), 5).last.blind] == ["LNK504"]
 
 
 def test_nvlink_replays() -> None:

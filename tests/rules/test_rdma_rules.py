@@ -19,6 +19,7 @@ from rules_scenes import (
     play,
     port,
     probe,
+    with_probes,
 )
 
 Fields = Callable[[float], dict[str, Any]]
@@ -273,12 +274,12 @@ def test_a_counter_that_is_set_to_nought_is_judged_anew() -> None:
 
 
 def test_a_counter_full_since_before_makes_the_rule_blind() -> None:
-    last = play(ports(from_second(0, wait_ticks=FULL), count=1), 20).last
+    last = play(with_probes(ports(from_second(0, wait_ticks=FULL), count=1)), 20).last
     assert {each.id: each.reason for each in last.blind} == {"LNK509": "its 32-bit counter is full"}
 
 
 def test_one_port_of_several_that_can_be_judged_is_enough() -> None:
-    assert play(ports(from_second(0, wait_ticks=FULL)), 20).last.blind == ()
+    assert play(with_probes(ports(from_second(0, wait_ticks=FULL))), 20).last.blind == ()
 
 
 def marked(share: float) -> Fields:

@@ -10,6 +10,7 @@ import pytest
 from gputop.probes.simulator import SCENARIOS
 from gputop.rules.finding import Blind, Judgement
 from gputop.tui.lines import text_of
+from gputop.tui.screens.finding_screen import FindingScreen
 from gputop.tui.screens.main_picture import draw
 
 from tui_watch import changed, finding, judgement, played, view, with_gpu
@@ -75,3 +76,20 @@ def test_in_no_scenario_but_the_healthy_one_is_all_clear(scenario: str) -> None:
     first, second, _ = played(scenario)
     for judged in (first, second):
         assert (TICK in main(judged)) is (scenario == "healthy")
+
+
+@pytest.mark.parametrize("width", [80, 132])
+@pytest.mark.parametrize("found", [False, True])
+def test_the_findings_screen_names_the_rules_that_cannot_look(found: bool, width: int) -> None:
+    why = "the ranks have no probe: start the job under `gputop run`"
+    blind = (
+        Blind(id="RUN407", name="straggler", reason=why),
+        Blind(id="HW201", name="thermal slowdown", reason="no permission"),
+        Blind(id="HW206", name="Xid", reason="no permission"),
+    )
+    active = (finding("HW202", "hardware slowdown", "error", 3),) if found else ()
+    judged = msgspec.structs.replace(clean(), findings=active, blind=blind)
+    lines = FindingScreen().draw(view(judged), width, 90).lines
+    text = " ".join(" ".join(map(text_of, lines)).split())
+    assert f"{why}: RUN407" in text and "no permission: HW201, HW206" in text
+    assert ("3 rules cannot look" if found else "3 of 19 rules cannot look") in text

@@ -13,7 +13,7 @@ from ..glyphs import CLEARED, DOT, FOLD, SELECTED
 from ..lines import Line, LineBuilder, blank, heading, left, paragraph
 from ..markdown import finding_markdown
 from ..view import Block, Target, View, finding_target, window
-from ..widgets.all_clear import nothing_lines
+from ..widgets.all_clear import blind_lines, nothing_lines
 from ..widgets.evidence import age_seconds, subject_text
 from ..widgets.finding_lines import cause_counts, causes
 from ..widgets.finding_page import finding_page
@@ -119,6 +119,10 @@ class FindingScreen(PictureScreen):
 
     def _page(self, view: View, chosen: Finding, width: int, rows: int) -> list[Line]:
         page = finding_page(chosen, view.judgement.findings, view.frame, width)
+        blind = blind_lines(view.judgement, width)
+        if blind:
+            count = format.counted(len(view.judgement.blind), "rule")
+            page += [blank(width), heading(f"{count} cannot look", width), *blind]
         whole = len(page)
         self._first = max(0, min(self._first, whole - rows))
         page = page[self._first : self._first + rows]

@@ -78,7 +78,7 @@ def in_brief(view: View) -> str:
     suspected, blind = len(view.judgement.pending), len(view.judgement.blind)
     parts = (
         f"{suspected} suspected" if suspected else "",
-        f"{blind} rules cannot look" if blind else "",
+        f"{format.counted(blind, 'rule')} cannot look" if blind else "",
     )
     return f" {DOT} ".join(filter(None, parts))
 

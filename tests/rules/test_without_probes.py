@@ -1,0 +1,148 @@
+"""Without probes no rule is silently worse: it says that it is blind, or it has another means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import msgspec
+import pytest
+
+from gputop.probes.derive import derive
+from gputop.probes.frame import Frame, ProbeFrame
+from gputop.probes.rank_past import RankPast
+from gputop.probes.rank_reading import ThreadReading, ThreadsReading
+from gputop.probes.simulator import SCENARIOS, SimulatedNode
+from gputop.rules.catalogue import make_rules
+from gputop.rules.engine import Engine
+from gputop.rules.finding import Judgement
+from gputop.rules.history import History
+from gputop.rules.rule import Scene
+
+from rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
+
+OTHER_MEANS = {
+    "RUN404": "stacks tell who waits where, and NCCL's RAS counts the collectives too",
+    "RUN405": "stacks and NCCL's RAS",
+}
+"""Rules that read what a probe tells, and say the same without one."""
+MOMENTS = range(-100, 1, 2)
+
+
+def judgements(scenario: str, *, probes: bool) -> list[Judgement]:
+    node = SimulatedNode(scenario, start_time_seconds=1_793_455_651.0)
+    engine = Engine(make_rules())
+    frame: Frame | None = None
+    judged: list[Judgement] = []
+    for moment in MOMENTS:
+        sample = node.sample_at(float(moment))
+        frame = derive(frame, sample if probes else msgspec.structs.replace(sample, probes=()))
+        judged.append(engine.judge(frame))
+    return judged
+
+
+def active(judged: Iterable[Judgement]) -> set[str]:
+    return {finding.id for each in judged for finding in each.active}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_what_is_not_found_without_probes_is_said_not_to_be_looked_for(scenario: str) -> None:
+    without = judgements(scenario, probes=False)
+    blind = {rule.id for rule in without[-1].blind}
+    assert active(judgements(scenario, probes=True)) - active(without) <= blind
+
+
+def all_wait(second: float) -> Changes:
+    """Every rank sleeps in a collective."""
+    return Changes(
+        probes=[probe(rank, second, "comm", second) for rank in range(GPUS)],
+        threads=[
+            ThreadsReading(
+                monotonic_seconds=BEGAN + second,
+                pid=rank_pid(rank),
+                start_time_seconds=5001.0,
+                main=ThreadReading(
+                    tid=rank_pid(rank),
+                    name="python",
+                    state="S",
+                    cpu_seconds=3.0,
+                    wait_channel="futex_do_wait",
+                    voluntary_switches=2500,
+                ),
+            )
+            for rank in range(GPUS)
+        ],
+    )
+
+
+def scenes() -> Iterator[tuple[Frame, History]]:
+    """Moments of all scenarios, and of a job that hangs in a collective."""
+    for scenario in SCENARIOS:
+        engine = Engine(())
+        for judged in judgements(scenario, probes=True)[-10::3]:
+            engine.judge(judged.frame)
+            yield judged.frame, engine.history
+    engine = Engine(())
+    for frame in frames(all_wait, range(25)):
+        engine.judge(frame)
+        yield frame, engine.history
+
+
+@cache
+def readers() -> frozenset[str]:
+    """Ids of the rules that read what the probes tell, seen while they judge."""
+    asked: set[str] = set()
+    judging = ""
+
+    class Watched(Frame, frozen=True, kw_only=True):
+        def probe(self, pid: int, start_time_seconds: float) -> ProbeFrame | None:
+            asked.add(judging)
+            return super().probe(pid, start_time_seconds)
+
+        def past(self, pid: int, start_time_seconds: float) -> RankPast | None:
+            asked.add(judging)
+            return super().past(pid, start_time_seconds)
+
+    for frame, history in scenes():
+        scene = Scene(Watched(**msgspec.structs.asdict(frame)), history)
+        for rule in make_rules():
+            judging = rule.id
+            list(rule.judge(scene))
+    return frozenset(asked)
+
+
+def test_each_rule_that_reads_probes_is_blind_without_or_has_another_means() -> None:
+    blind = {rule.id for rule in judgements("healthy", probes=False)[-1].blind}
+    assert readers() - OTHER_MEANS.keys() == blind
+    assert readers() >= OTHER_MEANS.keys()
+
+
+def without_probes_in(*ranks: int) -> Script:
+    def script(second: float) -> Changes:
+        return Changes(
+            probes=[
+                probe(rank, second, "forward", 0.1) for rank in range(GPUS) if rank not in ranks
+            ]
+        )
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("ranks", "reason"),
+    [
+        ((), None),
+        ((3,), "1 of the ranks have no probe: start the job under `gputop run`"),
+        (tuple(range(GPUS)), "the ranks have no probe: start the job under `gputop run`"),
+    ],
+)
+def test_the_straggler_rule_says_for_want_of_what(
+    ranks: tuple[int, ...], reason: str | None
+) -> None:
+    blind = {rule.id: rule.reason for rule in play(without_probes_in(*ranks), 10).last.blind}
+    assert blind.get("RUN407") == reason
+
+
+def test_a_job_of_one_rank_has_nobody_to_wait_for_it() -> None:
+    alone = lambda _: Changes(without=range(1, GPUS))
+    assert play(alone, 10).last.blind == ()
