@@ -75,6 +75,8 @@ def _related(cause: Subject, symptom: Subject, job_wide: bool) -> bool:
         return True
     if cause.job is None or cause.job != symptom.job:
         return False
+    if cause.rank is not None and cause.rank == symptom.rank:
+        return True  # a worker of that rank is on no GPU itself
     return job_wide or cause.kind in _WHOLE_JOB or symptom.kind in _WHOLE_JOB
 
 

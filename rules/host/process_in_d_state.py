@@ -22,7 +22,9 @@ class ProcessInDState(ProcessRule):
     Meaning:
         A process of the job has been in uninterruptible sleep at every look for half a minute: it
         waits inside the kernel for a disk, a file system or a driver, and cannot even be killed.
-        It becomes an error when it has been so for minutes without one switch of context.
+        One that goes on between short waits, as loaders do on a slow disk, is not even suspected
+        before many looks in a row have met it so. It becomes an error when it has been so for
+        minutes without one switch of context.
     Impact:
         A rank in D stands still and stops its whole job at the next collective. A DataLoader
         worker in D delays its batches, and the rank behind it.
@@ -40,11 +42,18 @@ class ProcessInDState(ProcessRule):
     severity = "warning"
     severities = ("warning", "error")
     needs = ("state",)
+    clear_seconds = 25.0
+    """One look that meets a process between two waits does not end it: see ``short_waits_looks``."""
     thresholds = {
         "error_seconds": Threshold(300.0, "seconds", "GCM 300 s; gpud 5 checks of 60 s"),
         "least_switches_per_second": Threshold(0.1, "per_second", "ours; fewer: one long wait"),
+        "short_waits_looks": Threshold(
+            20.0,
+            "count",
+            "ours; one that waits two thirds of the time is met so once in 3000 times",
+        ),
     }
-    explains = ("HW210", "HW211")
+    explains = ("HW210", "HW211", "RUN407")
     job_wide = True
     next_step = "Read its kernel stack (cat /proc/PID/stack, as root) for what it waits for."
 
@@ -52,10 +61,15 @@ class ProcessInDState(ProcessRule):
         subject = process_subject(process)
         if process.state != "D":
             return Verdict(subject=subject, holds=False)
+        goes_on = self._goes_on(process)
+        seen_seconds = self._seen_seconds(process, scene) if goes_on else 0.0
+        if seen_seconds is None:
+            return Verdict(subject=subject, holds=False)
         wait = wait_of(process.wait_channel)
         return Verdict(
             subject=subject,
             holds=True,
+            since_monotonic_seconds=scene.frame.monotonic_seconds - seen_seconds,
             severity="error" if self._stuck(process, scene) else "warning",
             evidence=(
                 Evidence(signal="state", value="D"),
@@ -82,14 +96,27 @@ class ProcessInDState(ProcessRule):
         step = _NEXT_STEPS.get(wait)
         return f"It waits for {mount}. {step or self.next_step}" if mount else step
 
+    def _goes_on(self, process: ProcessFrame) -> bool:
+        """It wakes up between waits."""
+        switches = process.voluntary_switches_per_second
+        return switches is not None and switches >= self.limit["least_switches_per_second"]
+
+    def _seen_seconds(self, process: ProcessFrame, scene: Scene) -> float | None:
+        """For how long every look has met it in D; ``None`` where that is too short to say anything."""
+        seconds = self.limit["short_waits_looks"] * scene.frame.interval_seconds
+        series = scene.history.process(process.pid, "blocked")
+        looks, covered = series.window(seconds), series.covered(seconds)
+        if not looks:
+            return 0.0  # no past of it is kept
+        return covered if covered >= 0.9 * seconds and min(looks) >= 1.0 else None
+
     def _stuck(self, process: ProcessFrame, scene: Scene) -> bool:
         """Two witnesses: D at every look for so long, and no switch of context now."""
         seconds = self.limit["error_seconds"]
         series = scene.history.process(process.pid, "blocked")
-        switches = process.voluntary_switches_per_second
         return (
-            switches is not None
-            and switches < self.limit["least_switches_per_second"]
+            process.voluntary_switches_per_second is not None
+            and not self._goes_on(process)
             and series.covered(seconds) >= 0.9 * seconds
             and min(series.window(seconds)) >= 1.0
         )

@@ -99,3 +99,14 @@ def test_a_straggler_is_the_cause_of_low_utilisation() -> None:
     assert "Storage" in late.next_step
     low = [each.explained_by for each in findings if each.id == "HW210"]
     assert len(low) == 8 and all(cause and cause.id == "RUN407" for cause in low)
+
+
+@pytest.mark.parametrize("scenario", ["straggler", "input-bound"])
+def test_loaders_that_wait_by_turns_are_not_suspected_to_be_stuck(scenario: str) -> None:
+    node = SimulatedNode(scenario, start_time_seconds=1.79e9)
+    engine = Engine(make_rules())
+    frame: Frame | None = None
+    for elapsed in range(-PAST_SECONDS, 61):
+        frame = derive(frame, node.sample_at(float(elapsed)))
+        found = {each.id for each in engine.judge(frame).findings}
+        assert "HST107" not in found, elapsed
