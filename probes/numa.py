@@ -56,13 +56,10 @@ class NumaSource:
         self._root = root
         self._clock = clock
         self._nodes: dict[int, frozenset[int]] | None = None
-        self._readings: tuple[PlacementReading, ...] = ()
-        self._pids: frozenset[int] = frozenset()
-        self._round_at = 0.0
         self._counts: dict[tuple[int, float], _Count] = {}
 
     def read(self) -> tuple[PlacementReading, ...]:
-        """The processes as of the last round.
+        """The processes as they are now; called once a round.
 
         Raises:
             SourceAbsent: this host tells of no memory nodes.
@@ -74,12 +71,8 @@ class NumaSource:
             raise SourceAbsent("this machine tells of no memory nodes")
         if len(self._nodes) == 1:
             raise SourceUnsupported("there is one memory node only: nothing can be misplaced")
-        now = self._clock()
-        pids = self._interest.pids()
-        if now >= self._round_at or pids != self._pids:
-            self._round_at, self._pids = now + _ROUND_SECONDS, pids
-            self._readings = self._look(sorted(pids)[:_MOST_PROCESSES], self._nodes, now)
-        return self._readings
+        pids = sorted(self._interest.pids())[:_MOST_PROCESSES]
+        return self._look(pids, self._nodes, self._clock())
 
     def close(self) -> None:
         """Nothing is held."""

@@ -91,16 +91,16 @@ def test_pages_are_counted_of_one_process_a_round(host: Host) -> None:
     assert host.read()[50].memory_bytes == {0: PAGE}
 
 
-def test_between_rounds_nothing_is_read_unless_a_process_comes(host: Host) -> None:
+def test_each_round_sees_who_is_there_and_where_it_runs_now(host: Host) -> None:
     host.process(50)
     host.interest.set_gpu(0, [50])
-    before = host.read()
+    assert host.read()[50].running_node == 0
     host.process(50, running=5)
-    assert host.read() == before
     host.process(51)
     host.interest.set_gpu(1, [51])
-    assert host.read().keys() == {50, 51}
-    assert host.read()[50].running_node == 1
+    found = host.read()
+    assert found.keys() == {50, 51}
+    assert found[50].running_node == 1
 
 
 def test_one_node_only(tmp_path: Path) -> None:
