@@ -8,12 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from fixtures.proc_tree import ProcTree
+from ready_process import SLEEPS, python
 
 from gputop.probes.access import (
     ptrace_scope,
@@ -36,21 +35,6 @@ ctypes.CDLL(None).prctl(4, 0)
 print("ready", flush=True)
 time.sleep(60)
 """
-SLEEPS = "print('ready', flush=True); import time; time.sleep(60)"
-
-
-@contextmanager
-def python(code: str, *before: str) -> Iterator[int]:
-    process = subprocess.Popen(
-        [*before, sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process.pid
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def asked(pid: int, *before: str) -> str:

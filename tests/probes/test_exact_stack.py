@@ -6,36 +6,14 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from ready_process import SPINS, python
 
 from gputop.probes.exact_stack import expected_pause, take_exact
 from gputop.probes.target import TargetError, start_time_of
-
-SPINS = """
-def spin():
-    print("ready", flush=True)
-    while True: pass
-spin()
-"""
-
-
-@contextmanager
-def python(code: str, *before: str) -> Iterator[int]:
-    command = [*before, sys.executable, "-c", code]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process.pid
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def began(pid: int) -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ready_process import ready
 
 from gputop.probes.stack_record import RATE, decode_raw, phases_of
 from gputop.probes.stack_source import StackSource
@@ -71,16 +72,8 @@ def training(folder: Path) -> Iterator[int]:
         (file.parent.parent / "__init__.py").touch()
         file.write_text(f"import time\n\ndef {name}(seconds):\n    time.sleep(seconds)\n")
     (folder / "train.py").write_text(TRAIN)
-    process = subprocess.Popen(
-        [sys.executable, "train.py"], cwd=folder, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process.pid
-    finally:
-        process.kill()
-        process.communicate()
+    with ready([sys.executable, "train.py"], folder) as pid:
+        yield pid
 
 
 @pytest.mark.slow

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from ready_process import python
 
 from gputop.probes.give_way import NICENESS
 from gputop.probes.stack_dump import find_py_spy, run_py_spy
@@ -31,20 +31,6 @@ threading.Thread(target=wait_for_ever, name="sleeper", daemon=True).start()
 spin()
 """
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for a namespace")
-
-
-@contextmanager
-def busy(*before: str) -> Iterator[int]:
-    process = subprocess.Popen(
-        [*before, sys.executable, "-c", BUSY], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process.pid
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def py_spy() -> str:
@@ -66,7 +52,7 @@ def eventually(take: StackReader, wanted: Callable[[], bool]) -> None:
 
 
 def test_the_stack_of_a_busy_loop() -> None:
-    with busy() as pid:
+    with python(BUSY) as pid:
         stacks = reader(pid)
         eventually(stacks, lambda: len(stacks.reading.main_stacks) == VOTES)
         reading = stacks.reading
@@ -79,7 +65,7 @@ def test_the_stack_of_a_busy_loop() -> None:
 
 
 def test_a_stopped_process_answers_and_stays_stopped() -> None:
-    with busy() as pid:
+    with python(BUSY) as pid:
         os.kill(pid, signal.SIGSTOP)
         stacks = reader(pid)
         eventually(stacks, lambda: bool(stacks.reading.main_stacks))
@@ -97,7 +83,7 @@ def test_a_stopped_process_answers_and_stays_stopped() -> None:
     ids=["pid", "mount", "user"],
 )
 def test_targets_in_other_namespaces(namespace: tuple[str, ...]) -> None:
-    with busy(*namespace) as pid:
+    with python(BUSY, *namespace) as pid:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         stacks = reader(int(children[0]) if children else pid)
         eventually(stacks, lambda: bool(stacks.reading.main_stacks))
@@ -117,7 +103,7 @@ def test_no_python_is_one_sentence() -> None:
 
 
 def test_one_that_ends_meanwhile() -> None:
-    with busy() as pid:
+    with python(BUSY) as pid:
         stacks = reader(pid)
         eventually(stacks, lambda: bool(stacks.reading.main_stacks))
     reading = stacks.take()
@@ -126,7 +112,7 @@ def test_one_that_ends_meanwhile() -> None:
 
 
 def test_the_stack_of_a_later_process_of_that_pid_is_not_taken_for_it() -> None:
-    with busy() as pid:
+    with python(BUSY) as pid:
         earlier = StackReader(pid, (start_time_of(pid) or 0.0) - 5.0, py_spy())
         reading = earlier.take()
     assert reading.refusal == f"there is no process {pid} any more"
@@ -139,7 +125,7 @@ def test_a_failed_dump_is_torn_and_the_third_in_a_row_is_told(tmp_path: Path) ->
         "#!/bin/sh\necho 'Error: Failed to suspend\n\nStack backtrace:\n 0: x' >&2\nexit 1"
     )
     script.chmod(0o755)
-    with busy() as pid:
+    with python(BUSY) as pid:
         stacks = StackReader(pid, start_time_of(pid) or 0.0, str(script))
         first, second, third = stacks.take(), stacks.take(), stacks.take()
     assert (first.refusal, second.refusal) == ("", "")
@@ -180,7 +166,7 @@ def test_nothing_is_dumped_unless_wished_for() -> None:
     wishes = StackWishes()
     source = StackSource(wishes)
     assert source.read() == ()
-    with busy() as pid:
+    with python(BUSY) as pid:
         assert source.read() == ()
         wishes.want([pid], 60)
         (first,) = source.read()
@@ -199,7 +185,7 @@ def test_without_the_binary_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_child_is_left_behind() -> None:
-    with busy() as pid:
+    with python(BUSY) as pid:
         reader(pid).take()
         children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
         assert children == [str(pid)]
@@ -207,7 +193,7 @@ def test_no_child_is_left_behind() -> None:
 
 def test_a_wish_can_be_taken_back() -> None:
     wishes = StackWishes()
-    with busy() as pid:
+    with python(BUSY) as pid:
         source = StackSource(wishes)
         wishes.want([pid, 1], 60.0)
         source.read()
