@@ -173,7 +173,8 @@ def heading(title: str, width: int, note: str = "") -> Line:
     """A panel's title, with a rule to the end of the line."""
     line = LineBuilder(width).add(RULE * 2 + " ", "rule").add(title, "title").gap()
     if note:
-        line.add(whole_parts(note, line.room), "dim").gap()
+        fits = width_of(note) <= line.room
+        line.add(note if fits else whole_parts(note, line.room), "dim").gap()
     return line.add(RULE * line.room, "rule").line()
 
 

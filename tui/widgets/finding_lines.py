@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -55,8 +54,10 @@ def causes(findings: Sequence[Finding]) -> list[Cause]:
 
 def cause_counts(found: Sequence[Cause]) -> dict[Severity, int]:
     """How many of each severity, the worst first: what every screen means by so many errors."""
-    counts = Counter(cause.first.severity for cause in found)
-    return {severity: counts[severity] for severity in SEVERITY_ORDER}
+    counts = dict.fromkeys(SEVERITY_ORDER, 0)
+    for cause in found:
+        counts[cause.findings[0].severity] += 1
+    return counts
 
 
 def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> Block:

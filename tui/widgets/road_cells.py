@@ -66,31 +66,26 @@ def _busier(
         (rate, arrow) for rate, arrow in zip(rates, (DOWN, UP), strict=True) if rate is not None
     ]
     rate, arrow = max(known, key=lambda way: way[0])
-    share = share_of(rate, limit)
-    fill, text = _roles(share, role)
-    shown = f"{format.rate(rate, 4)}G{arrow}"
+    shown, fill = _way(rate, limit, arrow, BUSIER_FROM + 1, role, "G")
     if width == BUSIER_FROM:
-        return [(shown, text)]
-    one = " " if share is None else level(share)
-    return [(" " * (width - BUSIER_FROM - 1), "text"), (shown, text), (one, fill)]
+        return [shown]
+    return [(" " * (width - BUSIER_FROM - 1), "text"), shown, fill]
 
 
-def _roles(share: float | None, role: str) -> tuple[str, str]:
-    """Of a fill, and of the rate beside it."""
-    fill = "trough" if role == "stale" else "warm" if (share or 0.0) >= NEARLY_FULL else "gauge"
-    return fill, "warm" if fill == "warm" else role
-
-
-def _way(rate: float | None, limit: float | None, arrow: str, width: int, role: str) -> list[Span]:
+def _way(
+    rate: float | None, limit: float | None, arrow: str, width: int, role: str, unit: str = ""
+) -> list[Span]:
     """The rate where there is room, the arrow, and a fill: in ASCII some would be a sign before a number."""
     share = share_of(rate, limit)
-    fill, text = _roles(share, role)
+    fill = "trough" if role == "stale" else "warm" if (share or 0.0) >= NEARLY_FULL else "gauge"
+    text = "warm" if fill == "warm" else role
     one = " " if share is None else level(share)
     if width < _WITH_NUMBER:
         shown = DASH if rate is None else one
         return [(arrow.rjust(width - 1), "dim"), (shown, fill)]
     if width < _WITH_GAUGE:
-        return [(f"{format.rate(rate, width - 2)}{arrow}", text), (one, fill)]
+        room = width - 2 - len(unit)
+        return [(f"{format.rate(rate, room)}{unit}{arrow}", text), (one, fill)]
     bar = width - _WITH_NUMBER - 1
     return [*gauge(share, bar, fill), (f" {format.rate(rate, 4)}{arrow}", text)]
 
