@@ -14,7 +14,7 @@ _BELOW = " " * 5
 
 
 def gpu_finding_lines(view: View, index: int, width: int) -> list[Line]:
-    """Each finding that counts, with its evidence and what to do, or what explains it."""
+    """Each finding that counts, with its evidence and what to do; of a symptom, what explains it."""
     return [
         line
         for finding in view.judgement.active
@@ -30,9 +30,9 @@ def _lines(view: View, finding: Finding, width: int) -> list[Line]:
     line.add(finding.name, "text" if cause else role)
     line.add(f"  {subject_text(finding.subject)}", "strong")
     line.add(f"  {format.duration(age_seconds(finding, view.frame.time_seconds))}", "dim")
-    evidence = f" {DOT} ".join(map(evidence_text, finding.evidence))
-    lines = [line.line(), *paragraph(plain(evidence), width, first=_BELOW)]
     if cause is not None:
         said = f"{cause.id}, {subject_text(cause.subject)}"
-        return [*lines, *paragraph(said, width, first=f"{_BELOW}explained by ")]
+        return [line.line(), *paragraph(said, width, first=f"{_BELOW}explained by ")]
+    evidence = f" {DOT} ".join(map(evidence_text, finding.evidence))
+    lines = [line.line(), *paragraph(plain(evidence), width, first=_BELOW)]
     return [*lines, *paragraph(plain(finding.next_step), width, first=f"{_BELOW}next: ")]
