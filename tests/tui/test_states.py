@@ -214,7 +214,7 @@ async def test_a_lost_gpu_in_full_says_since_when_and_shows_no_rows_of_dashes() 
         await pilot.press(*["down"] * 4, "enter")
         await pilot.pause()
         shown = text(app)
-    assert "lost: the driver says that this GPU is lost  last reading 60 s old" in shown
+    assert "lost: the driver says that this GPU is lost · last reading 60 s old" in shown
     assert "Xid 79" in shown and "– · default –" not in shown and "stops at –" not in shown
 
 
