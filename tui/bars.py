@@ -16,8 +16,8 @@ def gauge(ratio: float | None, width: int, role: str) -> tuple[Span, ...]:
     if ratio is None:
         return ((" " * width, "text"),)
     halves = round(min(1.0, max(0.0, ratio)) * width * 2)
-    if ratio > 0 and halves == 0:
-        halves = 1
+    if ratio > 0 and width > 0:
+        halves = max(1, halves)
     full = BAR_FULL * (halves // 2) + BAR_HALF * (halves % 2)
     return ((full, role), (BAR_REST * (width - len(full)), "trough"))
 
@@ -46,7 +46,7 @@ def sparkline(values: Sequence[float | None], width: int, top: float) -> str:
     scale, most = len(_SPARKS) / top if top > 0 else 0.0, len(_SPARKS) - 1
     return "".join(
         [
-            " " if value is None else _SPARKS[min(most, max(0, int(value * scale)))]
+            " " if value is None else _SPARKS[int(min(most, max(0.0, value * scale)))]
             for value in newest
         ]
     ).rjust(width)
@@ -66,7 +66,7 @@ def _level(value: float | None, top: float, most: int) -> int:
     """Eighths of a cell; what is there but nought still shows."""
     if value is None or top <= 0:
         return 0
-    return min(most, max(1, round(value / top * most)))
+    return max(1, round(min(1.0, value / top) * most))
 
 
 def _block(level: int) -> str:

@@ -114,7 +114,7 @@ def test_what_is_remembered_is_handed_on_and_not_copied() -> None:
     )
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_eight_probes_cost_little() -> None:
     node = SimulatedNode("healthy", start_time_seconds=1.79e9)
     samples = [node.sample_at(float(at)) for at in range(300)]

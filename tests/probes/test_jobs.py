@@ -468,7 +468,7 @@ def test_any_processes_make_sound_jobs(
 
 
 @given(PROCESSES, st.randoms())
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_the_order_of_processes_does_not_matter(
     processes: list[ProcessReading], random: Any
 ) -> None:

@@ -106,7 +106,7 @@ def corrupted(data: bytearray, chance: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_corruptions_give_a_sensible_reading_or_one_line(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     now = time.monotonic_ns()
@@ -241,7 +241,7 @@ _json = st.recursive(
     gauges=st.dictionaries(st.sampled_from([*GAUGES, "at"]), _json),
     loader=st.dictionaries(st.sampled_from(["num_workers", "worker_pids", "pin_memory"]), _json),
 )
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_texts_of_any_shape(
     facts: dict[str, object], gauges: dict[str, object], loader: dict[str, object]
 ) -> None:

@@ -75,7 +75,7 @@ def sample(second: float, number: int, reading: GpuReading | HostReading) -> Sam
     jitter=st.floats(0.0, 0.4),
 )
 @settings(max_examples=15, deadline=None)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_minute(
     interval: float, road: str, resets: set[int], late: set[int], jitter: float
 ) -> None:

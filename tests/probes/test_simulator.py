@@ -72,7 +72,7 @@ def node(scenario: str = "healthy", seed: int = 0) -> SimulatedNode:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_moment_is_the_same_whenever_it_is_asked_for(scenario: str) -> None:
     wanted = [-200.0, -120.0, -61.3, -0.4, 0.0, 7.25, 3600.0]
     first = node(scenario)
@@ -89,7 +89,7 @@ def test_another_seed_gives_other_steps() -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_counters_only_grow(scenario: str) -> None:
     simulated = node(scenario)
     samples = [simulated.sample_at(-125.0 + 1.27 * number) for number in range(110)]
@@ -180,7 +180,7 @@ def test_every_sample_passes_the_wire(scenario: str) -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_what_a_gpu_does_not_give_has_its_reason(scenario: str) -> None:
     for elapsed in (-120.0, 20.0):
         for gpu in node(scenario).sample_at(elapsed).gpus:
@@ -242,7 +242,7 @@ def test_an_unknown_name_is_answered_with_the_nearest() -> None:
         simulator.scenario("zzz")
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_sample_costs_little() -> None:
     simulated = node("driver-wedged")
     simulated.sample_at(0.0)
@@ -256,7 +256,7 @@ def test_a_sample_costs_little() -> None:
 
 @pytest.mark.parametrize("moment", [-95.0, -66.0])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_segments_and_steps_agree_with_the_counters(scenario: str, moment: float) -> None:
     """Three views of the same rhythm: spans, sums per step, and counters since the probe began."""
     simulated = node(scenario)

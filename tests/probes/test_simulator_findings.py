@@ -36,7 +36,7 @@ def last_findings(scenario: str) -> tuple[Finding, ...]:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_the_rules_find_what_the_scenario_names(scenario: str) -> None:
     assert set(SCENARIOS[scenario].finds) <= active_ids(scenario)
 
@@ -67,7 +67,7 @@ ODD = {
 }
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
     """Not beside another number that the screen would show as the reason."""
     seen: set[tuple[str, str]] = set()

@@ -98,7 +98,7 @@ def test_the_limit_is_that_of_the_link_as_trained() -> None:
     ],
     ids=["few", "old", "not told", "width not told"],
 )
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_no_pcie_replays(script: Script) -> None:
     assert "LNK502" not in play(script, 90).ever()
 
@@ -312,7 +312,7 @@ def test_nvlink_that_is_up_and_refused() -> None:
     ],
     ids=["allowed", "not told", "not asked", "no link there", "split GPUs", "no NVLink", "no job"],
 )
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_nothing_is_refused(script: Script) -> None:
     assert "LNK514" not in play(script, 30).ever()
 

@@ -29,7 +29,7 @@ def share(frame: Frame, history: History, rank: int, signal: str) -> float:
 
 
 @pytest.mark.parametrize("step", [0.5, 1.0, 2.0])
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_the_hung_rank_is_stalled_and_the_others_wait_for_it(step: float) -> None:
     frame, history = watched("gpu-lost", 60, step)  # the hang began 60 s before 0
     age = overdue_seconds(frame.jobs[0])
@@ -47,7 +47,7 @@ def test_a_stall_counts_from_the_last_step_on() -> None:
 
 
 @pytest.mark.parametrize("scenario", sorted(set(SCENARIOS) - {"gpu-lost", "rank-died"}))
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_job_that_goes_on_is_never_overdue(scenario: str) -> None:
     node = SimulatedNode(scenario, start_time_seconds=1.8e9)
     frame = None

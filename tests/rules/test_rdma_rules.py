@@ -173,7 +173,7 @@ def test_signal_errors() -> None:
     assert evidence(found, "symbol_error").value == 6.0
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_signal_errors_that_go_on() -> None:
     found = play(ports(counting(0.2, "symbol_error")), 400, interval=2.0).one("LNK508")
     assert found.severity == "error"
@@ -248,7 +248,7 @@ def test_congestion_is_found_although_the_counter_fills_within_seconds(share: fl
 
 
 @pytest.mark.parametrize("interval", [0.2, 1.0, 2.0])
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_counter_that_fills_at_once_tells_the_least_that_it_can_be(interval: float) -> None:
     found = play(ports(filling(1.0), count=1), 30, interval=interval).one("LNK509")
     share = evidence(found, "wait_ratio").value
@@ -260,7 +260,7 @@ def test_a_little_waiting_that_fills_the_counter_is_no_congestion() -> None:
     assert "LNK509" not in play(ports(filling(0.05), count=1), 60).ever()
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_what_cannot_be_seen_to_go_on_is_forgotten() -> None:
     played = play(ports(filling(0.6), count=1), 420, interval=2.0)
     assert "LNK509" in played.ever()

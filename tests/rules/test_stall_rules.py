@@ -301,13 +301,13 @@ def test_the_file_that_a_rank_waits_for_is_named() -> None:
     assert "it opens /run/fifo on /run (tmpfs" in finding.next_step
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_checkpoint_is_no_stall_until_the_time_limit_is_near() -> None:
     assert play(stall(SLEEPING, SAVING), 120).one("RUN419").severity == "info"
     assert play(stall(SLEEPING, SAVING), 640, interval=5.0).one("RUN419").severity == "warning"
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_an_evaluation_is_no_stall_until_the_time_limit_is_near() -> None:
     assert play(stall(SLEEPING, EVALUATING), 120).one("RUN421").severity == "info"
     late = play(stall(SLEEPING, EVALUATING), 640, interval=5.0).one("RUN421")

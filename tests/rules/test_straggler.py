@@ -98,7 +98,7 @@ def test_a_little_late_is_information() -> None:
     ],
     ids=["even", "all starve", "rotates", "hiccups", "saves"],
 )
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_nobody_is_blamed(phases: Callable[[int, int], Phases]) -> None:
     assert "RUN407" not in play(training(phases), 40).ever()
 

@@ -57,7 +57,7 @@ def test_it_clears_when_the_losses_are_over() -> None:
     ],
     ids=["just below", "hardly any segments", "none", "half unknown", "unknown", "no host"],
 )
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_no_retransmissions_worth_a_word(script: Script) -> None:
     assert "LNK513" not in play(script, 60).ever()
 

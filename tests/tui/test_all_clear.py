@@ -71,7 +71,7 @@ def test_findings_do_not_hide_that_rules_cannot_look() -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_in_no_scenario_but_the_healthy_one_is_all_clear(scenario: str) -> None:
     first, second, _ = played(scenario)
     for judged in (first, second):

@@ -60,7 +60,7 @@ def text(block: Block) -> str:
     filter=st.sampled_from(["", "r1", "comm", "no such thing"]),
 )
 @settings(max_examples=60, deadline=None)
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_it_has_exactly_its_size(
     width: int, height: int, ranks: int, scenario: str, shaded: bool, filter: str
 ) -> None:
