@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -23,6 +24,8 @@ _FILE_BYTES = 64
 _WIDE = "unicast_xmit_packets"
 """Only the extended counters, of 64 bits, have this one."""
 _NOT_THERE = "not counted by this driver"
+_NAMELESS = "the driver does not name it"
+_DENIED = "no permission"
 
 
 class _Traffic(NamedTuple):
@@ -87,6 +90,7 @@ class Port:
         self._device_folder = folder / device
         self._folder = self._device_folder / "ports" / str(port)
         self._path = str(self._folder)
+        self._inode: int | None = None
         self._files = KeptFiles(self._path, descriptors)
         self._clock = clock
         self._device, self._port = device, port
@@ -112,9 +116,9 @@ class Port:
             self._facts = self._read_facts()
         missing: dict[str, str] = {}
         values = self._read_traffic(missing)
-        state = parse_state(self._state())
+        state, reason = self._state()
         if state is None:
-            missing["state"] = "the driver does not name it"
+            missing["state"] = reason
         if self._slow is None or now >= self._slow_at or state != self._slow.state:
             share, self._share = self._share, 0.0
             self._slow_at = now + SLOW_SECONDS * (1.0 - share)
@@ -130,17 +134,24 @@ class Port:
         """Give the descriptors back."""
         self._files.close()
 
-    def _state(self) -> bytes:
-        """The one file that every port has: without it there is no port.
+    def _state(self) -> tuple[str | None, str]:
+        """The state, or why there is none.
 
         Raises:
-            OSError: it is gone.
+            OSError: the port is gone, or another has come in its place.
         """
-        os.stat(self._path)  # noqa: PTH116 - Path.stat costs four times as much
+        inode = os.stat(self._path).st_ino  # noqa: PTH116 - Path.stat costs four times as much
+        self._inode = self._inode or inode
+        if inode != self._inode:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self._path)
         try:
-            return self._files.read("state", _FILE_BYTES)
+            return parse_state(self._files.read("state", _FILE_BYTES)), _NAMELESS
         except PermissionError:
-            return b""
+            return None, _DENIED
+        except OSError as error:
+            if error.errno == errno.ENODEV:  # of a file still open, when its device goes
+                raise
+            return None, f"the kernel says: {error.strerror}"
 
     def _read_traffic(self, missing: dict[str, str]) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -148,11 +159,11 @@ class Port:
             if not name:
                 missing[field] = _NOT_THERE
                 continue
-            count, reason = self._number(name)
+            count, reason = self._number(name, worth)
             if count is None:
                 missing[field] = reason
             else:
-                values[field] = count * worth
+                values[field] = count
         if "rx_bytes" in values or "tx_bytes" in values:
             values["data_counter_bits"] = self._bits(values)
         return values
@@ -164,11 +175,11 @@ class Port:
             self._narrow = largest <= _WORD_BYTES * (2**32 - 1)
         return 32 if self._narrow else 64
 
-    def _number(self, name: str) -> tuple[int | None, str]:
+    def _number(self, name: str, worth: int = 1) -> tuple[int | None, str]:
         try:
-            return parse_count(self._files.read(name, _FILE_BYTES))
+            return parse_count(self._files.read(name, _FILE_BYTES), worth)
         except PermissionError:
-            return None, "no permission"
+            return None, _DENIED
         except OSError as error:
             return None, f"the kernel says: {error.strerror}"
 

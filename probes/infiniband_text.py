@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .proc_text import number, text
+from .proc_text import LARGEST, number, text
 from .sample_links import LinkLayer
 
 _RATE = re.compile(rb"(\d{1,6}(?:\.\d)?) Gb/sec \((\d{1,2})X(?: ([A-Z0-9]+))?\)")
@@ -51,11 +51,16 @@ def parse_layer(data: bytes) -> LinkLayer:
     return _LAYERS.get(data.strip(), "unknown")
 
 
-def parse_count(data: bytes) -> tuple[int | None, str]:
-    """A counter, or why there is none."""
+def parse_count(data: bytes, worth: int = 1) -> tuple[int | None, str]:
+    """A counter of which one unit is ``worth`` so much, or why there is none.
+
+    What it comes to must fit into a sample, too.
+    """
     stripped = data.strip()
     value = number(stripped)
-    return value, "" if value is not None else _why_no_count(stripped)
+    if value is None or value > LARGEST // worth:
+        return None, _why_no_count(stripped)
+    return value * worth, ""
 
 
 def _why_no_count(stripped: bytes) -> str:

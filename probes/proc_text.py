@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 _MAX_DIGITS = 19
-_MAX_NUMBER = 2**63 - 1
+LARGEST = 2**63 - 1
+"""Number that can travel in a sample."""
 _MOST_CPUS = 8192
 _KERNEL_THREAD_FLAG = 0x00200000
 _MIN_STAT_FIELDS = 22
@@ -52,7 +53,7 @@ def number(data: bytes) -> int | None:
     if not data.isdigit() or len(data) > _MAX_DIGITS:
         return None
     value = int(data)
-    return value if value <= _MAX_NUMBER else None
+    return value if value <= LARGEST else None
 
 
 def parse_stat(data: bytes) -> Stat | None:

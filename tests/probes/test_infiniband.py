@@ -11,8 +11,10 @@ from fixtures.rdma_tree import KINDS, RdmaTree
 from gputop.probes.infiniband import InfinibandSource
 from gputop.probes.infiniband_port import SLOW_SECONDS
 from gputop.probes.infiniband_text import parse_count, parse_rate, parse_state
+from gputop.probes.sample import Sample
 from gputop.probes.sample_links import PortReading
 from gputop.probes.source import SourceAbsent, SourceDenied
+from gputop.probes.wire import Splitter, decode, encode
 
 
 class Clock:
@@ -171,6 +173,8 @@ def test_a_tree_that_is_none(tree: RdmaTree, source: InfinibandSource) -> None:
         ("-1", "the driver gave '-1', which is no count"),
         ("lots", "the driver gave 'lots', which is no count"),
         ("N/A (no PMA)", "not counted by this card"),
+        (str(2**63), f"the driver gave '{2**63}', which is no count"),
+        (str(2**64 - 1), f"the driver gave '{2**64 - 1}', which is no count"),
         ("9" * 40, "the driver gave '9999999999999999999999999999999999999999', which is no count"),
         ("\N{SUPERSCRIPT TWO}", "the driver gave '²', which is no count"),
     ],
@@ -192,6 +196,28 @@ def test_a_counter_that_is_none(
     assert port.missing["out_of_sequence"] == why
     assert not {"symbol_error", "out_of_sequence"} & port.counters.keys()
     assert port.tx_bytes == 20
+
+
+@pytest.mark.parametrize("words", [2**61 - 1, 2**61, 2**62, 2**63 - 1])
+def test_a_count_of_words_that_is_too_many_bytes_keeps_no_other_port_from_travelling(
+    tree: RdmaTree, source: InfinibandSource, words: int
+) -> None:
+    """Wherever the line lies, no value may be more than a sample can carry."""
+    tree.add("mlx5_0")
+    tree.add("mlx5_1")
+    tree.set("mlx5_0", "counters/port_xmit_data", words)
+    ports = source.read()
+    message = Sample(
+        time_seconds=1.0, monotonic_seconds=1.0, sequence=1, node="node17", ports=ports
+    )
+    (body,) = Splitter().feed(encode(message))
+    arrived = decode(body)
+    assert isinstance(arrived, Sample)
+    assert arrived.ports == ports
+    first, second = ports
+    assert first.tx_bytes == (words * 4 if words < 2**61 else None)
+    assert ("tx_bytes" in first.missing) == (first.tx_bytes is None)
+    assert (first.rx_bytes, second.tx_bytes) == (0, 0)
 
 
 def test_a_counter_that_the_kernel_refuses(tree: RdmaTree, source: InfinibandSource) -> None:
@@ -224,6 +250,42 @@ def test_a_state_that_is_none(tree: RdmaTree, source: InfinibandSource, state: s
     port = only(source)
     assert port.state is None
     assert port.missing["state"] == "the driver does not name it"
+
+
+def test_a_state_that_cannot_be_read_takes_nothing_else_along(
+    tree: RdmaTree, source: InfinibandSource
+) -> None:
+    for device in ("mlx5_0", "mlx5_1", "mlx5_2", "mlx5_3"):
+        tree.add(device)
+        tree.set(device, "counters/port_rcv_data", 5)
+    tree.refuse("mlx5_0", "state")
+    for device in ("mlx5_1", "mlx5_2"):
+        (tree.folder / device / "ports/1/state").unlink()
+    (tree.folder / "mlx5_2/ports/1/state").mkdir()
+    for _ in range(2):
+        ports = source.read()
+        assert [port.rx_bytes for port in ports] == [20] * 4
+        assert [port.missing.get("state") for port in ports] == [
+            "the kernel says: Invalid argument",
+            "the kernel says: No such file or directory",
+            "the kernel says: Is a directory",
+            None,
+        ]
+
+
+def test_a_port_that_goes_and_comes_back_between_two_readings(
+    tree: RdmaTree, source: InfinibandSource
+) -> None:
+    """Its old files may still be open; what they say is of the port that is gone."""
+    tree.add("mlx5_0")
+    tree.set("mlx5_0", "counters/port_rcv_data", 1000)
+    assert only(source).rx_bytes == 4000
+    gone = tree.folder / "mlx5_0/ports/1"
+    gone.rename(tree.root / "gone")
+    tree.add("mlx5_0")
+    tree.set("mlx5_0", "counters/port_rcv_data", 5)
+    assert source.read() == ()
+    assert only(source).rx_bytes == 20
 
 
 def test_a_device_that_goes_while_others_stay(tree: RdmaTree, source: InfinibandSource) -> None:
