@@ -74,6 +74,7 @@ class _Seen:
         self._seconds = self._now - previous.monotonic_seconds if previous else 0.0
         self._threads = {_key(reading): reading for reading in current.threads}
         self._stacks = {_key(reading): reading for reading in current.stacks}
+        self._why_no_stacks = _why_none_at_all(current)
         self._before: Mapping[Key, ThreadsReading] = {
             _key(reading): reading for reading in (previous.threads if previous else ())
         }
@@ -91,6 +92,8 @@ class _Seen:
         stacks = self._stacks.get(key)
         if stacks is not None and self._holds(stacks, rank):
             rank = _with_shares(self._sampled(rank, stacks), stacks)
+        elif stacks is None and self._why_no_stacks:
+            rank = replace(rank, missing={**rank.missing, "stack": self._why_no_stacks})
         if rank.phase is None and rank.activity is not None:
             children = [self._processes[pid] for pid in rank.workers if pid in self._processes]
             told = guess(rank.activity, self._processes.get(rank.pid), children)
@@ -104,8 +107,9 @@ class _Seen:
         return stood or self._now - stacks.monotonic_seconds <= VOTE_SECONDS
 
     def _sampled(self, rank: RankFrame, stacks: StackReading) -> RankFrame:
-        if stacks.refusal:
-            return replace(rank, missing={**rank.missing, "stack": stacks.refusal})
+        reason = stacks.refusal or ("" if stacks.main_stacks else stacks.failure)
+        if reason:
+            return replace(rank, missing={**rank.missing, "stack": reason})
         found = vote(stacks.main_stacks)
         if found is None:
             return rank
@@ -152,6 +156,14 @@ def _with_phase(rank: RankFrame, phase: str, doing: str, *, inferred: bool) -> R
         phase_source="inferred" if inferred else "sampled",
         missing=missing,
     )
+
+
+def _why_none_at_all(sample: Sample) -> str:
+    """What keeps stacks from being taken of anybody here; empty where nothing does."""
+    status = next((each for each in sample.sources if each.name == "stacks"), None)
+    if status is None or status.status in ("ok", "stale"):
+        return ""
+    return status.reason or status.status
 
 
 def _activity(

@@ -133,3 +133,5 @@ class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     phase_samples: dict[str, int] = {}
     """Of the last minutes in which shares were asked for: how many samples of the main thread told each
     phase of the host."""
+    failure: str = ""
+    """Why the last dump did not succeed, where it did not; the next one may."""

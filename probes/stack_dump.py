@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -66,7 +67,8 @@ def run_py_spy(
     with process.stdout, process.stderr:
         ended = _read_all(texts, deadline)
         if not ended:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):  # all of it: it may have started others
+                os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):  # a child in state D outlives even that
         process.wait(
             _LAST_SECONDS if not ended else max(_LAST_SECONDS, deadline - time.monotonic())

@@ -22,6 +22,7 @@ VOTES = 3
 VOTE_SECONDS = 12.0
 """An older dump has no say any more."""
 _MOST_THREADS = 1024
+_MOST_CHARS = 200
 _DENIED = ("permission denied", "operation not permitted", "os error 13", "os error 1)")
 _NOT_PYTHON = ("failed to find python version", "not a python process", "find a python interpreter")
 
@@ -54,6 +55,7 @@ class StackReader:
         self._votes: deque[tuple[float, Stack]] = deque(maxlen=VOTES)
         self._own_tids: dict[int, int] = {}
         self._failures = 0
+        self._failure = ""
         self.reading = StackReading(
             monotonic_seconds=0.0, pid=pid, start_time_seconds=start_time_seconds
         )
@@ -61,6 +63,7 @@ class StackReader:
     def take(self) -> StackReading:
         """One dump more; the target is not stopped for it."""
         began = time.monotonic()
+        self._failure = ""
         dump = self._dump()
         if not self._is_the_same():
             dump = Refusal("gone", f"there is no process {self.reading.pid} any more")
@@ -85,6 +88,7 @@ class StackReader:
             taken=last.taken + 1,
             torn=last.torn + (not main and not refusal),
             refusal=refusal,
+            failure=self._failure,
             duration_seconds=now - began,
             state_after=self._state(),
         )
@@ -106,10 +110,15 @@ class StackReader:
             output = self._run(self._binary, "dump", "--json", "--nonblocking", "--pid", str(pid))
         except OSError as error:
             return Refusal("no binary", f"py-spy does not start ({error.strerror})", REINSTALL)
-        if output.code == 0:
-            threads = decode_dump(output.out, self.main_tid())
-            return threads if threads and any(thread.frames for thread in threads) else None
-        return self._refusal(output)
+        if output.code != 0:
+            return self._refusal(output)
+        threads = decode_dump(output.out, self.main_tid())
+        if threads is None:
+            return self._again(f"{self._binary} prints no stacks: is it py-spy?")
+        if not any(thread.frames for thread in threads):
+            self._failure = "py-spy found no stack in it"
+            return None
+        return threads
 
     def _refusal(self, output: Output) -> Refusal | None:
         pid, words = self.reading.pid, output.errors.lower()
@@ -125,14 +134,15 @@ class StackReader:
         program = refusal_of_program(pid, self._root)
         if program is not None:
             return program
-        said = output.errors.split("Stack backtrace:")[0].strip().replace("\n", " ")
+        said = _sentence(output.errors) or _ending(output.code)
         if any(sign in words for sign in _NOT_PYTHON):
             # A Python that is just starting has not set itself up either.
             return self._again("py-spy finds no Python in it that it knows")
-        return self._again(f"py-spy failed: {said[:200]}")
+        return self._again(f"py-spy failed: {said}")
 
     def _again(self, reason: str) -> Refusal | None:
         """A failure counts as torn until it has happened as often as there are votes."""
+        self._failure = reason
         return Refusal("unknown", reason) if self._failures + 1 >= VOTES else None
 
     def main_tid(self) -> int:
@@ -186,6 +196,16 @@ class StackReader:
 
 
 REINSTALL = "pip install --force-reinstall py-spy, in the environment of gputop"
+
+
+def _sentence(errors: str) -> str:
+    """What it said, without where in its own code it was and what no terminal shows."""
+    said = errors.split("Stack backtrace:")[0]
+    return " ".join("".join(filter(str.isprintable, line)) for line in said.split())[:_MOST_CHARS]
+
+
+def _ending(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}, and not a word"
 
 
 def _state_of(folder: Path) -> str | None:

@@ -66,9 +66,11 @@ def _why_no_stack(job: JobFrame) -> str:
 
 
 def _complete(job: JobFrame, frame: Frame) -> bool:
+    """Whether waiting longer would bring no more."""
     readings = {each.pid: each for each in frame.stacks}
     return all(
-        (reading := readings.get(rank.pid)) is not None
-        and (reading.refusal or len(reading.main_stacks) >= VOTES)
+        "stack" in rank.missing  # of nobody here can they be taken
+        if (reading := readings.get(rank.pid)) is None
+        else reading.refusal or len(reading.main_stacks) >= VOTES
         for rank in job.ranks
     )

@@ -65,7 +65,8 @@ def why_no_stack(frame: Frame, rank: RankFrame) -> str:
     if source is not None and source.status in ("absent", "denied", "failed", "unsupported"):
         return f"no stack: {source.reason or source.status}"
     if reading is not None and reading.taken:
-        return f"no whole stack yet: {reading.torn} of {reading.taken} dumps were torn"
+        torn = f"no whole stack yet: {reading.torn} of {reading.taken} dumps were torn"
+        return f"{torn}: {reading.failure}" if reading.failure else torn
     return ASKED
 
 
