@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 from .interest import Interest
-from .proc_attached import has_parts, mark_attached
+from .proc_attached import fellow_ranks, has_parts, mark_attached, shells_of_ranks
 from .proc_command import is_boundary
 from .proc_entry import Entry, Gone
 from .proc_facts import FactsReader
@@ -30,6 +31,7 @@ MOST = 1024
 _DETAILED_BELOW = 32
 """With no more processes than this, context switches are read of all, and not of ranks alone."""
 _MOST_ABOVE = 16
+_MOST_BESIDE = 64
 _PATIENCE_SECONDS = 15.0
 _MOUNTS_BYTES = 1 << 18
 _FACTS_PER_SECOND = 8.0
@@ -100,10 +102,14 @@ class ProcessSource:
             for pid in (*main, *above)
             if (reading := self._read(pid, detailed=few or pid in wanted))
         ]
+        beside = self._beside(readings)
+        fellows = fellow_ranks(readings, beside)
+        readings += fellows
         roots = [pid for pid in above if self._launches(pid) or self._has_parts(pid, main)]
+        roots += [fellow.pid for fellow in fellows]
         below = self._below([pid for pid in (*main, *roots) if pid in self._entries])
         readings += self._readings_below(below, detailed=few)
-        self._forget({*main, *above, *below})
+        self._forget({*main, *above, *(each.pid for each in beside), *below})
         asked = self._interest.attached() & {*main}
         readings = mark_attached(readings, {*asked, *self._heirs.values()})
         self._latest = {(each.pid, each.start_time_seconds): each for each in readings}
@@ -176,6 +182,19 @@ class ProcessSource:
                 above.append(parent)
                 parent = stat.parent_pid
         return above
+
+    def _beside(self, readings: Sequence[ProcessReading]) -> list[ProcessReading]:
+        """What else was started by the shells that started a rank by hand: no launcher leads to it."""
+        seen = {self._own_pid, *(reading.pid for reading in readings)}
+        beside: list[ProcessReading] = []
+        for shell in shells_of_ranks(readings):
+            children = sorted(self._children(shell, live=True) - seen)[:_MOST_BESIDE]
+            for pid in children:
+                if self._look_at(pid) and self._entries[pid].stat.parent_pid == shell:
+                    reading = self._read(pid, detailed=True)
+                    if reading is not None:
+                        beside.append(reading)
+        return beside
 
     def _launches(self, pid: int) -> bool:
         entry = self._entries.get(pid)

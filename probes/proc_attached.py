@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from .proc_command import is_spawned, kind_of, python_of
+from .proc_ranks import Identity, identity_of
 from .sample import ProcessReading
 
 _STARTERS = ("shell", "prompt", "wrapper")
@@ -35,6 +36,35 @@ def has_parts(command: Sequence[str] | None, others: Iterable[Sequence[str] | No
     if not command or python_of(command) is None:
         return False
     return any(other and (other == command or is_spawned(other)) for other in others)
+
+
+def shells_of_ranks(readings: Sequence[ProcessReading]) -> list[int]:
+    """Pids of the shells that started a rank of several, which has its name from there."""
+    by_pid = {reading.pid: reading for reading in readings}
+    shells: dict[int, None] = {}
+    for reading in readings:
+        shell, name = by_pid.get(reading.parent_pid or 0), _name(reading)
+        if name is None or shell is None or kind_of(shell.command) not in _STARTERS:
+            continue
+        if _name(shell) != name:  # one of that very name is within the rank
+            shells[shell.pid] = None
+    return list(shells)
+
+
+def fellow_ranks(
+    readings: Sequence[ProcessReading], beside: Sequence[ProcessReading]
+) -> list[ProcessReading]:
+    """Of the processes ``beside``, those that are a rank among as many as one of the ``readings`` is."""
+    sizes = {name.world_size for reading in readings if (name := _name(reading)) is not None}
+    return [
+        each for each in beside if (name := _name(each)) is not None and name.world_size in sizes
+    ]
+
+
+def _name(process: ProcessReading) -> Identity | None:
+    """Which rank of several it is."""
+    identity = identity_of(process)
+    return None if identity is None or identity.world_size == 1 else identity
 
 
 def _programs(asked: ProcessReading, by_pid: dict[int, ProcessReading]) -> Iterator[int]:

@@ -56,6 +56,53 @@ def test_the_whole_job_is_found_from_one_rank(tree: ProcTree) -> None:
     assert sorted(Reader(tree, 80)()) == [60, 70, 80, 81, 90, 91, 95]
 
 
+def by_hand(tree: ProcTree, *, wrapped: bool, shell: tuple[str, ...]) -> None:
+    """A shell that starts three ranks, perhaps each by a script, and other things too."""
+    tree.process(50, name="sshd-session")
+    tree.process(60, parent=50, name="bash", command=shell, children=[70, 71, 72, 98, 99])
+    tree.process(99, parent=60, name="vim", command=["vim"])
+    tree.process(98, parent=60, command=["python", "plot.py"])
+    tree.process(97, parent=60, command=["python", "old.py"], environment=RANK | {"WORLD_SIZE": "1"})
+    for rank in range(3):
+        named = {"RANK": str(rank), "WORLD_SIZE": "3"}
+        above = 60
+        if wrapped:
+            tree.process(
+                above := 70 + rank,
+                parent=60,
+                name="bash",
+                command=["bash", "one.sh"],
+                environment=named,
+                children=[80 + rank],
+            )
+        tree.process(80 + rank, parent=above, environment=named, children=[90 + rank])
+        tree.process(90 + rank, parent=80 + rank, environment=named)
+
+
+@pytest.mark.parametrize("shell", [("bash", "all.sh"), ("-bash",)], ids=["script", "prompt"])
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("asked", [80, 81, 92])
+def test_ranks_started_by_hand_are_found_from_any_of_them(
+    tree: ProcTree, shell: tuple[str, ...], wrapped: bool, asked: int
+) -> None:
+    by_hand(tree, wrapped=wrapped, shell=shell)
+    read = Reader(tree)
+    read.interest.attach(asked)
+    wrappers = {70, 71, 72} if wrapped else set[int]()
+    for _ in range(2):
+        assert set(read()) == {60, *range(80, 83), *range(90, 93)} | wrappers
+    assert read.interest.ranks().keys() == {80, 81, 82}
+    tree.end(82)
+    assert 82 not in read()
+
+
+def test_what_a_shell_started_beside_a_program_without_a_rank_is_not_read(tree: ProcTree) -> None:
+    by_hand(tree, wrapped=False, shell=("bash", "all.sh"))
+    read = Reader(tree)
+    read.interest.attach(98)
+    assert set(read()) == {60, 98}
+
+
 def test_values(tree: ProcTree) -> None:
     torchrun(tree)
     rank = Reader(tree, 80)()[80]
