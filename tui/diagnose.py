@@ -16,6 +16,7 @@ from .exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from .missing import HELP_WITHOUT_DRIVER
 from .output import say, say_json
 from .watch import Watch
+from .worker_stack import WorkerStack
 
 WISH_SECONDS = 8.0
 """At the beginning, stacks are taken whatever the rules say: the command asks what each rank does."""
@@ -43,6 +44,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Why no GPU was looked at; empty where some were."""
     silent_gpus: tuple[SilentGpu, ...]
     """Single GPUs that do not answer: no rule could look at them."""
+    worker: WorkerStack | None = None
+    """Where the process is whose stack was asked for, if it is a worker of a rank."""
 
 
 def diagnose(watch: Watch, options: Namespace) -> int:
@@ -104,7 +107,12 @@ def why_no_job(asked: AskedProcess | None) -> str:
     return f"process {asked.pid} leads to no training job: neither it nor its children are Python ranks"
 
 
-def as_json(judgement: Judgement, job: JobFrame | None, findings: tuple[Finding, ...]) -> bytes:
+def as_json(
+    judgement: Judgement,
+    job: JobFrame | None,
+    findings: tuple[Finding, ...],
+    worker: WorkerStack | None = None,
+) -> bytes:
     """One object; the names are the public ones."""
     frame = judgement.frame
     report = Report(
@@ -116,6 +124,7 @@ def as_json(judgement: Judgement, job: JobFrame | None, findings: tuple[Finding,
         findings=findings,
         blind_rules=judgement.blind,
         why_no_gpus=unseen_gpus(frame),
+        worker=worker,
         silent_gpus=tuple(
             SilentGpu(index=index, reason=reason) for index, reason in silent_gpus(frame).items()
         ),

@@ -15,6 +15,7 @@ from .exits import COULD_NOT_LOOK, OK, complain
 from .output import say, say_json
 from .rank_lines import group_lines, means_line, rank_lines
 from .watch import Watch
+from .worker_stack import worker_lines, worker_pids, worker_stack
 
 PATIENCE_SECONDS = 12.0
 
@@ -33,8 +34,9 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
                     break
                 continue
             last, job = judgement, found
-            watch.take_stacks([rank.pid for rank in job.ranks], PATIENCE_SECONDS)
-            if _complete(job, judgement.frame):
+            workers = worker_pids(job, asked.pid)
+            watch.take_stacks([*(rank.pid for rank in job.ranks), *workers], PATIENCE_SECONDS)
+            if _complete(job, workers, judgement.frame):
                 break
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
@@ -47,11 +49,14 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
         return complain(ended or why_no_job(asked), COULD_NOT_LOOK)
     any_stack = any(each.main_stacks for each in last.frame.stacks)
     if any_stack or not ended:
+        worker = worker_stack(last.frame, job, asked.pid)
         if options.format == "json":
-            say_json(as_json(last, job, ()))
+            say_json(as_json(last, job, (), worker))
         else:
             lines = [means_line(job, last.frame), "", *group_lines(job, last.frame, stacks=True)]
-            say("\n".join([*lines, "", *rank_lines(job)]))
+            lines += ["", *rank_lines(job)]
+            lines += ["", *worker_lines(worker)] if worker else []
+            say("\n".join(lines))
     if ended:
         return complain(ended, COULD_NOT_LOOK)
     return OK if any_stack else complain(_why_no_stack(job), COULD_NOT_LOOK)
@@ -65,12 +70,14 @@ def _why_no_stack(job: JobFrame) -> str:
     return f"no stack: {reason or f'none came within {PATIENCE_SECONDS:.0f} s'}{others}"
 
 
-def _complete(job: JobFrame, frame: Frame) -> bool:
+def _complete(job: JobFrame, workers: list[int], frame: Frame) -> bool:
     """Whether waiting longer would bring no more."""
+    refused = {rank.pid for rank in job.ranks if "stack" in rank.missing}
     readings = {each.pid: each for each in frame.stacks}
+    if not readings and len(refused) == len(job.ranks):
+        return True  # of nobody here can they be taken
     return all(
-        "stack" in rank.missing  # of nobody here can they be taken
-        if (reading := readings.get(rank.pid)) is None
-        else reading.refusal or len(reading.main_stacks) >= VOTES
-        for rank in job.ranks
+        (reading := readings.get(pid)) is not None
+        and (reading.refusal or len(reading.main_stacks) >= VOTES)
+        for pid in (*(rank.pid for rank in job.ranks), *workers)
     )

@@ -62,7 +62,9 @@ def by_hand(tree: ProcTree, *, wrapped: bool, shell: tuple[str, ...]) -> None:
     tree.process(60, parent=50, name="bash", command=shell, children=[70, 71, 72, 98, 99])
     tree.process(99, parent=60, name="vim", command=["vim"])
     tree.process(98, parent=60, command=["python", "plot.py"])
-    tree.process(97, parent=60, command=["python", "old.py"], environment=RANK | {"WORLD_SIZE": "1"})
+    tree.process(
+        97, parent=60, command=["python", "old.py"], environment=RANK | {"WORLD_SIZE": "1"}
+    )
     for rank in range(3):
         named = {"RANK": str(rank), "WORLD_SIZE": "3"}
         above = 60
