@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Mapping
+from typing import Annotated
 
 import msgspec
 
@@ -26,6 +26,12 @@ _POINT_TO_POINT = ("Send", "Recv")
 _OLD = "this NCCL is older than 2.28, whose RAS answers in JSON"
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 48)]
+Index = Annotated[int, msgspec.Meta(ge=-1, lt=1 << 31)]
+Name = Annotated[str, msgspec.Meta(max_length=256)]
+"""What is larger is not NCCL's, and might not fit into a sample."""
+
+
 class RasStatus(msgspec.Struct, frozen=True):
     """Flags of a rank within a communicator."""
 
@@ -39,13 +45,13 @@ class RasStatus(msgspec.Struct, frozen=True):
 class RasRank(msgspec.Struct, frozen=True):
     """One rank of a communicator."""
 
-    rank: int
-    host: str = ""
-    pid: int = -1
-    cuda_dev: int = -1
-    nvml_dev: int = -1
+    rank: Index
+    host: Name = ""
+    pid: Index = -1
+    cuda_dev: Index = -1
+    nvml_dev: Index = -1
     status: RasStatus = RasStatus()
-    collective_counts: Mapping[str, int] = {}
+    collective_counts: Annotated[dict[Name, Count], msgspec.Meta(max_length=64)] = {}
     """Kind of collective → launches since the communicator was made."""
 
     @property
@@ -58,8 +64,8 @@ class RasRank(msgspec.Struct, frozen=True):
 class RasCommunicator(msgspec.Struct, frozen=True):
     """One communicator, with the ranks that answered and those that did not."""
 
-    hash: str
-    size: int = 0
+    hash: Name
+    size: Index = 0
     ranks: tuple[RasRank, ...] = ()
     missing_ranks: tuple[RasRank, ...] = ()
 
@@ -79,7 +85,7 @@ def ask(port: int = PORT, host: str = "127.0.0.1") -> tuple[RasCommunicator, ...
     deadline = time.monotonic() + _CONNECT_SECONDS + COLLECT_SECONDS + _SLACK_SECONDS
     try:
         with socket.create_connection((host, port), _CONNECT_SECONDS) as connection:
-            _greet(connection)
+            _greet(connection, deadline)
             connection.sendall(b"STATUS\n")
             return decode(_read_all(connection, deadline))
     except ConnectionRefusedError as error:
@@ -114,21 +120,20 @@ def of_pids(
     )
 
 
-def _greet(connection: socket.socket) -> None:
-    answer = _say(connection, "CLIENT PROTOCOL 2")
+def _greet(connection: socket.socket, deadline: float) -> None:
+    answer = _say(connection, "CLIENT PROTOCOL 2", time.monotonic() + _CONNECT_SECONDS)
     if not answer.upper().startswith("SERVER PROTOCOL "):
         raise SourceUnsupported("whatever listens on NCCL's RAS port does not speak its protocol")
-    connection.settimeout(COLLECT_SECONDS + _SLACK_SECONDS)
     for line in (f"TIMEOUT {COLLECT_SECONDS}", "SET FORMAT json"):
-        if _say(connection, line).upper() != "OK":
+        if _say(connection, line, deadline).upper() != "OK":
             raise SourceUnsupported(_OLD)
 
 
-def _say(connection: socket.socket, line: str) -> str:
+def _say(connection: socket.socket, line: str, deadline: float) -> str:
     connection.sendall(f"{line}\n".encode())
     answer = bytearray()
     while not answer.endswith(b"\n") and len(answer) < _LINE_BYTES:
-        piece = connection.recv(_LINE_BYTES)
+        piece = _receive(connection, deadline)
         if not piece:
             break
         answer += piece
@@ -138,12 +143,17 @@ def _say(connection: socket.socket, line: str) -> str:
 def _read_all(connection: socket.socket, deadline: float) -> bytes:
     data = bytearray()
     while len(data) < _MOST_BYTES:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        connection.settimeout(left)
-        piece = connection.recv(1 << 16)
+        piece = _receive(connection, deadline)
         if not piece:
             return bytes(data)
         data += piece
     raise SourceError("NCCL RAS answers without an end")
+
+
+def _receive(connection: socket.socket, deadline: float) -> bytes:
+    """What comes next, at most until the deadline: a drop now and then does not put it off."""
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    connection.settimeout(left)
+    return connection.recv(1 << 16)

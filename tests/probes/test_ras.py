@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 from gputop.probes import ras
 from gputop.probes.source import SourceAbsent, SourceError, SourceUnsupported
 
-from ras_server import serving
+from ras_server import STATUS, serving
 
 
 def test_counts_missing_ranks_and_who_is_behind() -> None:
@@ -52,6 +55,58 @@ def test_one_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = pytest.raises(SourceError, match="does not answer")
     with socket.create_server(("127.0.0.1", 0)) as server, silent:
         ras.ask(server.getsockname()[1])
+
+
+@pytest.mark.parametrize("greets", [False, True])
+def test_one_that_drips_is_not_waited_for_longer_than_a_silent_one(
+    greets: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ras, "_CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr(ras, "COLLECT_SECONDS", 1)
+    monkeypatch.setattr(ras, "_SLACK_SECONDS", 0.2)
+
+    def drip(server: socket.socket) -> None:
+        client, _ = server.accept()
+        with client, suppress(OSError):
+            if greets:
+                client.sendall(b"SERVER PROTOCOL 2\n")
+            while True:
+                client.sendall(b"x")
+                time.sleep(0.05)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=drip, args=(server,), daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(SourceError, match="does not answer"):
+            ras.ask(server.getsockname()[1])
+    assert time.monotonic() - began < 20  # and not for as long as a line may be
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("ranks", 0, "collective_counts", "AllReduce"), 2**63),
+        (("ranks", 0, "collective_counts", "AllReduce"), 10**30),
+        (("ranks", 0, "collective_counts", "AllReduce"), -1),
+        (("ranks", 0, "collective_counts"), {f"kind {n}": 1 << 48 for n in range(1 << 15)}),
+        (("ranks", 0, "rank"), 2**64),
+        (("ranks", 0, "pid"), 2**64 - 1),
+        (("ranks", 0, "host"), "h" * 10_000_000),
+        (("missing_ranks", 0, "rank"), -(2**63)),
+        (("size",), 2**64),
+        (("hash",), "0" * 10_000_000),
+    ],
+)
+def test_what_would_not_fit_into_a_sample_is_not_its_answer(
+    where: tuple[str | int, ...], value: object
+) -> None:
+    answer = json.loads(json.dumps(STATUS))
+    inner = answer["communicators"][0]
+    for step in where[:-1]:
+        inner = inner[step]
+    inner[where[-1]] = value
+    with pytest.raises(SourceError, match="not its JSON"):
+        ras.decode(json.dumps(answer).encode())
 
 
 @given(st.binary(max_size=200))
