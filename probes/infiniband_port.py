@@ -13,6 +13,7 @@ import msgspec
 from .infiniband_counters import HARDWARE_COUNTERS, PORT_COUNTERS
 from .infiniband_text import parse_count, parse_layer, parse_rate, parse_state, parse_word
 from .proc_files import Descriptors, KeptFiles, read_file
+from .proc_text import name_text
 from .sample_links import PortReading
 
 _WORD_BYTES = 4
@@ -93,7 +94,7 @@ class Port:
         self._inode: int | None = None
         self._files = KeptFiles(self._path, descriptors)
         self._clock = clock
-        self._device, self._port = device, port
+        self._device, self._port = name_text(device), port
         self._share = share
         self._port_counters = _present(self._folder / "counters", PORT_COUNTERS)
         self._hardware_counters = _present(self._folder / "hw_counters", HARDWARE_COUNTERS)
@@ -235,7 +236,7 @@ class Port:
         if named:
             return named
         try:
-            names = sorted(entry.name for entry in (device / "net").iterdir())
+            names = sorted(name_text(entry.name) for entry in (device / "net").iterdir())
         except OSError:
             return None
         # One of several belongs to another port of the card, and which is not told here.
@@ -255,7 +256,7 @@ def _read(path: Path | str) -> bytes:
 def _link_name(path: Path) -> str | None:
     """The last part of what a symbolic link points to; a software device has no device behind it."""
     try:
-        return os.readlink(path).rsplit("/", 1)[-1]  # noqa: PTH115 - the text, not a path
+        return name_text(os.readlink(path).rsplit("/", 1)[-1])  # noqa: PTH115 - the text, not a path
     except OSError:
         return None
 

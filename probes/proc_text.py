@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -41,6 +42,11 @@ class Status(NamedTuple):
 def text(data: bytes) -> str:
     """Kernel text, which may hold anything that a user named a file or a process."""
     return data.decode("utf-8", "replace")
+
+
+def name_text(name: str) -> str:
+    """The name of a file as Python gives it, without the bytes that are no UTF-8: they cannot travel."""
+    return text(os.fsencode(name))
 
 
 def unescape(field_text: str) -> str:

@@ -5,13 +5,14 @@ Read once: again only when a card came or went, for nothing else of this changes
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from .pci import BUS_ID, PciDevice
 from .proc_files import read_file
-from .proc_text import number, text
+from .proc_text import name_text, number, text
 from .sample_links import NumaNode, PciPlace, TopologyReading
 from .source import SourceAbsent
 
@@ -69,7 +70,7 @@ class TopologySource:
         rdma = self._by_card("class/infiniband")
         networks = self._by_card("class/net")
         devices = [
-            PciDevice((self._sys / "bus/pci/devices" / name).resolve())
+            PciDevice(_behind(self._sys / "bus/pci/devices" / name))
             for name in _names(self._sys / "bus/pci/devices")
             if BUS_ID.fullmatch(name)
         ]
@@ -101,8 +102,8 @@ class TopologySource:
         for name in _names(self._sys / folder):
             device = self._sys / folder / name / "device"
             if device.exists():
-                bus_id = device.resolve().name
-                found[bus_id] = (*found.get(bus_id, ()), name)
+                bus_id = _behind(device).name
+                found[bus_id] = (*found.get(bus_id, ()), name_text(name))
         return found
 
     def _nodes(self) -> Iterable[NumaNode]:
@@ -151,6 +152,11 @@ def _memory(folder: Path) -> int | None:
     words = data.partition(b"MemTotal:")[2].split()
     kibibytes = number(words[0]) if words else None
     return None if kibibytes is None else kibibytes * 1024
+
+
+def _behind(link: Path) -> Path:
+    """Where it leads to; of links in a circle, somewhere. ``Path.resolve`` would raise."""
+    return Path(os.path.realpath(link))
 
 
 def _names(folder: Path) -> list[str]:

@@ -45,9 +45,13 @@ def encode(message: Message | Command) -> bytes:
     """One message, framed.
 
     Raises:
-        WireError: when it is longer than `MAX_MESSAGE_BYTES`.
+        WireError: when it is longer than `MAX_MESSAGE_BYTES`, or a source let something into it that
+            has no form in a message.
     """
-    body = _encoder.encode(message)
+    try:
+        body = _encoder.encode(message)
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise WireError(f"a message was not sent, for a value in it: {error}") from error
     if len(body) > MAX_MESSAGE_BYTES:
         raise WireError(f"a message of {len(body)} bytes is over the limit; it was not sent")
     return MAGIC + len(body).to_bytes(4, "big") + body

@@ -349,6 +349,21 @@ def test_odd_names_are_left_out(tree: RdmaTree, source: InfinibandSource) -> Non
     assert len(source.read()) == 1
 
 
+def test_names_that_are_no_text_travel(tree: RdmaTree, source: InfinibandSource) -> None:
+    """A device, and its interface, may be called by any bytes."""
+    tree.add("good")
+    tree.add("odd", pci=tree.root / "sys/devices/card", bus_id="0000:3b:00.1")
+    tree.set("odd", "counters/port_rcv_data", 5)
+    (tree.root / "sys/devices/card/net/eth\udcff").mkdir(parents=True)
+    (tree.folder / "odd").rename(tree.folder / "mlx\udcff")
+    ports = source.read()
+    assert [(port.device, port.interface, port.rx_bytes) for port in ports] == [
+        ("good", None, 0),
+        ("mlx\N{REPLACEMENT CHARACTER}", "eth\N{REPLACEMENT CHARACTER}", 20),
+    ]
+    encode(Sample(time_seconds=1.0, monotonic_seconds=1.0, sequence=1, node="node17", ports=ports))
+
+
 # --- how often what is read ---
 
 

@@ -17,6 +17,7 @@ from gputop.probes.sample_links import GpuPathsReading, TopologyReading
 from gputop.probes.source import SourceAbsent
 from gputop.probes.topology import TopologySource
 from gputop.probes.topology_levels import normal_bus_id
+from gputop.probes.wire import encode
 
 from nvml.simulated import SimulatedNvml
 from nvml_watch import Watch
@@ -352,6 +353,46 @@ def test_registers_that_lead_in_a_circle(tmp_path: Path) -> None:
 
 
 # --- what bad input gets ---
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        {"bus/pci/devices/0000:ff:00.0": "0000:ff:00.0"},
+        {
+            "bus/pci/devices/0000:fe:00.0": "0000:ff:00.0",
+            "bus/pci/devices/0000:ff:00.0": "0000:fe:00.0",
+        },
+        {"bus/pci/devices/0000:ff:00.0": "/nowhere/0000:ff:00.0"},
+        {"class/net/odd0/device": "device"},
+        {"class/infiniband/odd0": "odd0"},
+        {"devices/system/node/node7": "node7"},
+    ],
+)
+def test_links_that_lead_in_a_circle_or_nowhere(tree: PciTree, links: dict[str, str]) -> None:
+    _, reading = with_cards(tree)
+    for link, target in links.items():
+        path = tree.sys / link
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(target)
+    odd = read(tree)
+    assert (odd.places, odd.nodes) == (reading.places, reading.nodes)
+
+
+def test_names_that_are_no_text_travel(tree: PciTree) -> None:
+    """An interface may be called by any bytes."""
+    gpus, nics = dgx(tree)
+    for name, card in (("net/eth\udcff", nics[0]), ("infiniband/mlx\udcff", nics[1])):
+        path = tree.sys / "class" / name
+        path.mkdir(parents=True)
+        (path / "device").symlink_to(card)
+    reading = read(tree)
+    names = {name for place in reading.places for name in place.names}
+    assert names == {"eth\N{REPLACEMENT CHARACTER}", "mlx\N{REPLACEMENT CHARACTER}"}
+    encode(
+        Sample(time_seconds=0.0, monotonic_seconds=0.0, sequence=0, node="node17", topology=reading)
+    )
+    assert len(gpus) == 8
 
 
 def test_no_sys(tmp_path: Path) -> None:

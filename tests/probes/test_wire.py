@@ -28,6 +28,17 @@ def read(data: bytes) -> list[wire.Message | None]:
     return [wire.decode(body) for body in wire.Splitter().feed(data)]
 
 
+@pytest.mark.parametrize("node", ["a\udcff", "\ud800"])
+def test_what_has_no_form_in_a_message_is_said(node: str) -> None:
+    for odd in (
+        msgspec.structs.replace(SAMPLE, node=node),
+        msgspec.structs.replace(SAMPLE, sequence=2**64),
+        msgspec.structs.replace(SAMPLE, sequence=-(2**63) - 1),
+    ):
+        with pytest.raises(wire.WireError, match="for a value in it"):
+            wire.encode(odd)
+
+
 def framed(value: object) -> bytes:
     body = msgspec.msgpack.encode(value)
     return wire.MAGIC + len(body).to_bytes(4, "big") + body
