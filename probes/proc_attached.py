@@ -43,10 +43,11 @@ def shells_of_ranks(readings: Sequence[ProcessReading]) -> list[int]:
     by_pid = {reading.pid: reading for reading in readings}
     shells: dict[int, None] = {}
     for reading in readings:
-        shell, name = by_pid.get(reading.parent_pid or 0), _name(reading)
-        if name is None or shell is None or kind_of(shell.command) not in _STARTERS:
+        shell = by_pid.get(reading.parent_pid or 0)
+        if shell is None or kind_of(shell.command) not in _STARTERS:
             continue
-        if _name(shell) != name:  # one of that very name is within the rank
+        name = _name(reading)
+        if name is not None and _name(shell) != name:  # one of that very name is within the rank
             shells[shell.pid] = None
     return list(shells)
 
@@ -55,6 +56,8 @@ def fellow_ranks(
     readings: Sequence[ProcessReading], beside: Sequence[ProcessReading]
 ) -> list[ProcessReading]:
     """Of the processes ``beside``, those that are a rank among as many as one of the ``readings`` is."""
+    if not beside:
+        return []
     sizes = {name.world_size for reading in readings if (name := _name(reading)) is not None}
     return [
         each for each in beside if (name := _name(each)) is not None and name.world_size in sizes
