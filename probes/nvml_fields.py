@@ -55,7 +55,7 @@ _ENTRY = struct.Struct("IIqqII8s")
 _ANSWER = struct.Struct("8xq8xII8s")
 """What of it is not known before."""
 # By NVML's numbers of types: double, unsigned int, long, long long, signed long long, int, short.
-_TYPES = tuple(struct.Struct(letter) for letter in "dILQqiH")
+_TYPES = {kind: struct.Struct(letter) for kind, letter in enumerate("dILQqiH")}
 _NO_NUMBER = b"\0" * 8
 
 _INVALID_ARGUMENT = 2
@@ -117,7 +117,7 @@ def _read_some(calls: Calls, fields: list[Field], values: Values) -> None:
     ):
         if code:
             values.refused((field,), _refusal(calls, field, code))
-        elif kind >= len(_TYPES):
+        elif kind not in _TYPES:
             values.refused((field,), f"driver reported a value of type {kind}")
         else:
             (values.numbers[field],) = _TYPES[kind].unpack_from(number)
