@@ -108,6 +108,7 @@ def _group(sample: Sample) -> Grouping:
                 process.environment,
                 process.environment_inherited,
                 process.attached,
+                process.in_process_group,
                 process.gpu_minors,
                 process.cgroup,
                 process.working_directory,

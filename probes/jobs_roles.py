@@ -68,7 +68,7 @@ class Roles:
         return frozenset(
             above
             for pid in self.by_pid
-            if self.identities[pid] is not None or pid in self.placements
+            if self.identities[pid] is not None or self._shows_itself(pid)
             for above in self.above(pid)
         )
 
@@ -171,11 +171,15 @@ class Roles:
     def _is_candidate(self, pid: int) -> bool:
         if self.kind(pid) != "program":
             return False
-        if pid in self.placements or self._trains(pid) or self._hides_its_name(pid):
+        if self._shows_itself(pid) or self._trains(pid) or self._hides_its_name(pid):
             return True
         if self.by_pid[pid].attached and self.identities[pid] is None:
             return pid not in self._starting
         return self.identities[pid] is not None and pid not in self.wrapping
+
+    def _shows_itself(self, pid: int) -> bool:
+        """On a GPU, or in a process group: no name is needed to see that it is a rank."""
+        return pid in self.placements or self.by_pid[pid].in_process_group
 
     def _hides_its_name(self, pid: int) -> bool:
         """A Python that a launcher started, whose variables are not shown: a rank of unknown number."""

@@ -189,6 +189,7 @@ class Entry:
             blocked_on=blocked,
             pod_uid=facts.container.pod,
             environment_inherited=inherited,
+            in_process_group=facts.in_process_group,
         )
 
     def _blocked_on(

@@ -10,7 +10,7 @@ import msgspec
 
 from .cgroup_paths import parse_memberships, single_path
 from .environment import parse_environment
-from .proc_command import CommandKind, kind_of
+from .proc_command import CommandKind, is_spawned, kind_of
 from .proc_container import Container, container_of_groups, container_of_mounts
 from .proc_files import KeptFiles, read_file
 from .proc_text import Stat, parse_command, parse_cpu_list, parse_status
@@ -24,6 +24,8 @@ _COMMAND_CHARS = 4096
 _STATUS_BYTES = 8192
 _MOUNTS_BYTES = 1 << 18
 _PATH_CHARS = 1024
+_MOST_THREADS = 1024
+_GROUP_THREADS = (b"pt_gloo", b"pt_nccl")
 _SHARED_SECONDS = 30.0
 _CUT = "…"
 _SLEEPING_HARD = (
@@ -47,6 +49,8 @@ class Facts(msgspec.Struct):
     working_directory: str | None = None
     environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     missing: Missing = msgspec.field(default_factory=dict[str, str])
+    in_process_group: bool = False
+    """Told of those alone that multiprocessing started."""
 
     @property
     def whole(self) -> bool:
@@ -99,6 +103,8 @@ class FactsReader:
             self._add_command(facts, files, stat)
             self._add_environment(facts, files, stat)
             self._add_directory(facts, files, stat)
+            known = before is not None and before.in_process_group
+            facts.in_process_group = is_spawned(facts.command) and (known or _in_group(files))
         return facts
 
     def denied(self, facts: Facts) -> str:
@@ -187,7 +193,17 @@ def _take_over(facts: Facts, before: Facts) -> None:
     """What was known of it when it could still be asked."""
     facts.command, facts.environment = before.command, before.environment
     facts.kind, facts.working_directory = before.kind, before.working_directory
+    facts.in_process_group = before.in_process_group
     facts.missing.update(_reasons(before, _DEFERRED))
+
+
+def _in_group(files: KeptFiles) -> bool:
+    """Whether torch has made a process group in it, by the names of the threads that this takes."""
+    try:
+        tids = files.names("task")[:_MOST_THREADS]
+        return any(files.read_once(f"task/{tid}/comm").startswith(_GROUP_THREADS) for tid in tids)
+    except OSError:  # one of them ended meanwhile: next time
+        return False
 
 
 def _reasons(facts: Facts, names: tuple[str, ...]) -> Missing:

@@ -90,6 +90,14 @@ class KeptFiles:
         """As `read`, for what is rarely read, and so not kept open. Reads on to the end."""
         return read_file(f"{self._folder}/{name}", most)
 
+    def names(self, name: str) -> list[str]:
+        """What is in a folder of it.
+
+        Raises:
+            OSError: when it is gone or may not be read.
+        """
+        return os.listdir(f"{self._folder}/{name}")  # noqa: PTH208 - no Path per file
+
     def link(self, name: str) -> str:
         """Where a link points to.
 

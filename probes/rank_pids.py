@@ -21,7 +21,13 @@ class RankFinder:
         """Pid → start time in seconds since boot."""
         made_of = (
             [
-                (process.pid, process.start_time_seconds, process.command, process.attached)
+                (
+                    process.pid,
+                    process.start_time_seconds,
+                    process.command,
+                    process.attached,
+                    process.in_process_group,
+                )
                 for process in processes
             ],
             by_gpu,

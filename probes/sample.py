@@ -254,6 +254,9 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """The file at which its main thread stands still, where it does so for longer than a moment."""
     gpu_minors: tuple[int, ...] | None = None
     """Of a rank that the driver lists nowhere: minor numbers of the GPUs it has open for computing."""
+    in_process_group: bool = False
+    """Multiprocessing started it, and it has the threads of a process group: a rank, though its
+    environment does not say so."""
 
 
 class DiskReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

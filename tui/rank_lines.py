@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..probes.frame import Frame, JobFrame, RankFrame
 from ..probes.stack_groups import StackGroup, merge
@@ -14,7 +14,7 @@ ORIGINS = {"measured": "probe", "sampled": "stacks", "inferred": "threads"}
 def group_lines(job: JobFrame, frame: Frame, *, stacks: bool) -> Iterator[str]:
     """One line per group of ranks, outliers first, with their stacks if asked for."""
     for group in merge(job, frame):
-        yield f"{_who(group.ranks)}: {_what(group)}"
+        yield f"{_who(group)}: {_what(group)}"
         if stacks:
             yield from (f"    {place_of(each)}" for each in group.stack)
 
@@ -43,9 +43,10 @@ def _what(group: StackGroup) -> str:
     return f"{group.phase}, {group.doing or 'host'}{where} [{origin}]"
 
 
-def _who(ranks: Sequence[int | None]) -> str:
-    names = ", ".join("?" if rank is None else str(rank) for rank in ranks)
-    return f"rank{'s' * (len(ranks) > 1)} {names}"
+def _who(group: StackGroup) -> str:
+    """By number, where all tell theirs."""
+    kind, numbers = ("pid", group.pids) if None in group.ranks else ("rank", group.ranks)
+    return f"{kind}{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
 
 
 def _name(rank: RankFrame) -> str:

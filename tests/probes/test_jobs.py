@@ -327,6 +327,34 @@ def test_multiprocessing_spawn_makes_ranks_of_unknown_number() -> None:
     ]
 
 
+@pytest.mark.parametrize("on_gpus", [False, True])
+@pytest.mark.parametrize("asked", [(), (100,)])
+def test_what_multiprocessing_started_is_a_rank_where_it_is_in_a_process_group(
+    on_gpus: bool, asked: tuple[int, ...]
+) -> None:
+    spawned = "python -c from_multiprocessing.spawn_import_spawn_main --multiprocessing-fork"
+    tracker = "python -c from_multiprocessing.resource_tracker_import_main;main(3)"
+    processes = [process(100, attached=100 in asked), process(105, 100, tracker)]
+    for rank in (101, 102):
+        processes += [process(rank, 100, spawned, in_process_group=True)]
+        processes += [process(rank + 10, rank, spawned)]
+    job = only(group_jobs(processes, gpus([101], [102]) if on_gpus else []))
+    assert [(rank.rank, rank.pid, rank.workers) for rank in job.ranks] == [
+        (None, 101, (111,)),
+        (None, 102, (112,)),
+    ]
+    assert (job.launcher_pid, job.world_size) == (100, None)
+    assert job.pids == (100, 101, 102, 105, 111, 112)
+
+
+def test_a_helper_of_a_rank_in_a_process_group_of_its_own_is_no_rank() -> None:
+    spawned = "python -c from_multiprocessing.spawn_import_spawn_main --multiprocessing-fork"
+    processes = torchrun(100, workers=0)
+    processes += [process(111, 101, spawned, in_process_group=True, environment=names(0))]
+    job = only(group_jobs(processes, []))
+    assert [(rank.rank, rank.workers) for rank in job.ranks] == [(0, (111,)), (1, ())]
+
+
 def test_lightning_starts_the_other_ranks_from_the_first() -> None:
     child = {"LOCAL_RANK": "1", "NODE_RANK": "0", "WORLD_SIZE": "2"}
     processes = [process(100), process(101, 100, environment=child), process(111, 100)]

@@ -105,6 +105,33 @@ def test_what_a_shell_started_beside_a_program_without_a_rank_is_not_read(tree: 
     assert set(read()) == {60, 98}
 
 
+@pytest.mark.parametrize(
+    ("threads", "spawned", "expected"),
+    [
+        (("python", "pt_gloo_runloop"), True, True),
+        (("python", "cuda-EvtHandlr", "pt_nccl_watchdg"), True, True),
+        (("python", "pt_autograd_0"), True, False),
+        (("python", "pt_gloo_runloop"), False, False),
+        ((), True, False),
+    ],
+)
+def test_a_process_group_is_known_by_its_threads(
+    tree: ProcTree, threads: tuple[str, ...], spawned: bool, expected: bool
+) -> None:
+    """Only of what multiprocessing started: others have hundreds of threads, and names."""
+    fork = [
+        "python",
+        "-c",
+        "from multiprocessing.spawn import spawn_main",
+        "--multiprocessing-fork",
+    ]
+    tree.process(80, children=[81])
+    tree.process(81, parent=80, command=fork if spawned else ["python", "train.py"])
+    for number, name in enumerate(threads):
+        tree.write(f"proc/81/task/{81 + number}/comm", f"{name}\n")
+    assert Reader(tree, 80)()[81].in_process_group is expected
+
+
 def test_values(tree: ProcTree) -> None:
     torchrun(tree)
     rank = Reader(tree, 80)()[80]

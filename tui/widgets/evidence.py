@@ -88,8 +88,8 @@ def subject_text(subject: Subject) -> str:
         return f"GPU {subject.id}"
     if subject.kind == "rank" and subject.rank is not None:
         return f"rank {subject.rank}"
-    if subject.kind == "process":
-        return f"pid {subject.id.partition('@')[0]}"
+    if subject.kind in ("rank", "process"):  # the id of a rank has that of its job before it
+        return f"pid {plain(subject.id).rpartition(' ')[2].partition('@')[0]}"
     if subject.kind == "job":
         return "job"
     if subject.kind in ("host", "node"):
