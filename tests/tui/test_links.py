@@ -127,6 +127,42 @@ def test_the_cards_are_below_the_gpus_where_a_tall_terminal_has_room() -> None:
     assert not rows_of(text(view(), 200, 45).splitlines(), "NIC9")
 
 
+def of_size(gpus: int, nics: int) -> View:
+    """A node of so many GPUs and cards, no two pairs of which are equally many links apart."""
+    judged = judgement()
+    topology = judged.frame.topology
+    assert topology is not None
+    size = gpus + nics
+    levels = tuple(
+        tuple("X" if row == column else f"{row + column:03}" for column in range(size))
+        for row in range(size)
+    )
+    cards = [msgspec.structs.replace(topology.nics[0], name=f"mlx5_{n}") for n in range(nics)]
+    places = [msgspec.structs.replace(topology.gpus[0], index=n) for n in range(gpus)]
+    names = (*(f"GPU{n}" for n in range(gpus)), *(card.name for card in cards))
+    changes = {"gpus": tuple(places), "nics": tuple(cards), "columns": names, "levels": levels}
+    return view(changed(judged, topology=msgspec.structs.replace(topology, **changes)))
+
+
+@pytest.mark.parametrize("width", [60, 80, 132, 200])
+@pytest.mark.parametrize(("gpus", "nics"), [(8, 0), (8, 10), (16, 0), (16, 10), (1, 12)])
+def test_every_pair_is_somewhere_in_the_matrix(width: int, gpus: int, nics: int) -> None:
+    """Whatever the width: its columns are read off the headings, which must not run together."""
+    found: set[frozenset[str]] = set()
+    headings: list[str] = []
+    full = {f"{kind[0]}{n}": f"{kind}{n}" for kind in ("GPU", "NIC") for n in range(10, 16)}
+    for line in matrix(of_size(gpus, nics), width, 200):
+        words = line.split()
+        cells = [word for word in words[1:] if word == "X" or (word.isdigit() and len(word) == 3)]
+        if cells and words[0].startswith(("GPU", "NIC")):
+            found |= {frozenset((words[0], name)) for name in headings[: len(cells)]}
+            assert len(cells) == len(headings)
+        elif words and full.get(words[0], words[0])[:3] in ("GPU", "NIC"):
+            headings = [name for word in words if (name := full.get(word, word))[3:].isdigit()]
+    names = [*(f"GPU{n}" for n in range(gpus)), *(f"NIC{n}" for n in range(nics))]
+    assert {frozenset((one, two)) for one in names for two in names} <= found
+
+
 @given(
     width=st.integers(min_value=20, max_value=250),
     height=st.integers(min_value=5, max_value=70),

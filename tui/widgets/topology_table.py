@@ -49,7 +49,7 @@ def topology_lines(view: View, width: int, rows: int) -> list[Line]:
     if topology is None or not topology.gpus:
         return _not_read(width)[:rows]
     lines = _gpu_lines(view, topology, width)
-    cards = _card_lines(topology, width)
+    cards = [*_card_lines(topology, width), *_further_lines(topology, width)]
     if len(lines) + len(cards) <= rows:
         lines += cards
     if len(lines) < rows:
@@ -65,6 +65,7 @@ def whole_matrix(view: View, width: int) -> list[Line]:
     return [
         *_gpu_lines(view, topology, width),
         *_card_lines(topology, width),
+        *_further_lines(topology, width),
         blank(width),
         _legend(width),
     ]
@@ -92,31 +93,43 @@ def _gpu_lines(view: View, topology: TopologyFrame, width: int) -> list[Line]:
 
 
 def _card_lines(topology: TopologyFrame, width: int) -> list[Line]:
-    """A row a card, below those of the GPUs. Where not all columns fit, those of the cards follow in
-    tables of their own: the matrix is the same from both sides."""
+    """A row a card, below those of the GPUs."""
     shown = _columns(topology, width)
-    lines = [_card_row(topology, number, shown, width) for number in range(len(topology.nics))]
-    rest = range(len(shown), len(topology.columns)) if topology.nics else range(0)
+    return [_card_row(topology, number, shown, width) for number in range(len(topology.nics))]
+
+
+def _further_lines(topology: TopologyFrame, width: int) -> list[Line]:
+    """The columns that did not fit, in tables of their own. The matrix is the same from both sides:
+    rows whose distances to all of these columns have been told are left out."""
+    shown = len(_columns(topology, width))
+    gpus, whole = len(topology.gpus), len(topology.columns)
     room = max(1, (width - 2 * _MARGIN - _CELL) // _CELL)
-    for first in range(rest.start, rest.stop, room):
-        columns = range(first, min(first + room, rest.stop))
+    lines: list[Line] = []
+    for first in range(shown, whole, room):
+        columns = range(first, min(first + room, whole))
+        rows = range(shown if first < gpus else gpus, whole)
         lines.append(_matrix_header(topology, columns, width).line())
-        lines += [
-            _card_row(topology, number, columns, width) for number in range(len(topology.nics))
-        ]
+        lines += [_matrix_row(topology, row, columns, width).line() for row in rows]
     return lines
 
 
 def _card_row(topology: TopologyFrame, number: int, columns: Sequence[int], width: int) -> Line:
-    row, card = len(topology.gpus) + number, topology.nics[number]
-    line = LineBuilder(width).gap(_MARGIN).add(left(_short(topology, row), _CELL), "strong")
-    for column in columns:
-        level = topology.levels[row][column]
-        line.add(right(level, _CELL), _LEVEL_ROLES.get(level, "dim") if level != "SYS" else "dim")
+    card = topology.nics[number]
+    line = _matrix_row(topology, len(topology.gpus) + number, columns, width)
     node = DASH if card.numa_node is None else str(card.numa_node)
     line.gap(2 + 4 + 2).add(right(node, 4)).gap(2).add(plain(card.name))
     _add_cpus(line, card.cpus)
     return line.line()
+
+
+def _matrix_row(
+    topology: TopologyFrame, row: int, columns: Sequence[int], width: int
+) -> LineBuilder:
+    line = LineBuilder(width).gap(_MARGIN).add(left(_short(topology, row), _CELL), "strong")
+    for column in columns:
+        level = topology.levels[row][column]
+        line.add(right(level, _CELL), _LEVEL_ROLES.get(level, "dim") if level != "SYS" else "dim")
+    return line
 
 
 def wanted_lines(topology: TopologyFrame | None) -> int:
@@ -147,7 +160,7 @@ def _header(topology: TopologyFrame, columns: Sequence[int], width: int) -> Line
 def _matrix_header(topology: TopologyFrame, columns: Sequence[int], width: int) -> LineBuilder:
     line = LineBuilder(width).gap(_MARGIN).add(left("", _CELL), "dim")
     for column in columns:
-        line.add(right(_short(topology, column), _CELL), "dim")
+        line.add(right(_heading(topology, column), _CELL), "dim")
     return line
 
 
@@ -233,6 +246,13 @@ def _short(topology: TopologyFrame, column: int) -> str:
         return name
     digits = _LAST_DIGITS.search(name)
     return f"NIC{digits[0] if digits else column - gpus}"[:_CELL]
+
+
+def _heading(topology: TopologyFrame, column: int) -> str:
+    """With a space before it: the tenth GPU is ``G10`` there."""
+    name = _short(topology, column)
+    digits = _LAST_DIGITS.search(name)
+    return f"{name[0]}{digits[0]}" if digits and len(name) >= _CELL else name
 
 
 def _ranges(indices: Sequence[int]) -> str:
