@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gputop.probes.frame import SourceFrame
 from gputop.probes.frame_links import LinkFrame
 from gputop.probes.frame_topology import TopologyFrame
+from gputop.probes.sample import SourceState
 from gputop.rules.finding import Finding, Judgement, Subject
 from gputop.tui.app import GputopApp
 from gputop.tui.lines import text_of, width_of
@@ -301,6 +303,31 @@ def test_a_small_terminal_keeps_the_roads() -> None:
 def test_without_topology_it_says_so() -> None:
     assert "not read yet" in text(view(changed(judgement(), topology=None)))
     assert "not read yet" in text(view(changed(judgement(), topology=TopologyFrame())))
+
+
+@pytest.mark.parametrize(
+    ("nvml", "topology", "why"),
+    [
+        ("absent", "ok", "no libnvidia-ml"),
+        ("ok", "ok", "the NVIDIA driver lists no GPU"),
+        ("ok", "absent", "no /sys here"),
+        ("absent", "absent", "no /sys here"),
+    ],
+)
+@pytest.mark.parametrize("read", [None, TopologyFrame()])
+def test_without_gpus_it_says_why_there_is_no_matrix(
+    nvml: SourceState, topology: SourceState, why: str, read: TopologyFrame | None
+) -> None:
+    """And not that it has not been read yet: that would be so for ever."""
+    sources = (
+        SourceFrame(name="nvml", status=nvml, reason="" if nvml == "ok" else "no libnvidia-ml"),
+        SourceFrame(
+            name="topology", status=topology, reason="" if topology == "ok" else "no /sys here"
+        ),
+    )
+    shown = view(changed(judgement(), gpus=(), topology=read, sources=sources))
+    assert why in text(shown)
+    assert "not read yet" not in "\n".join(matrix(shown, 80, 24))
 
 
 def test_hints_of_what_sends_traffic_up() -> None:

@@ -9,6 +9,7 @@ from ...probes.frame_topology import SELF, GpuPlace, PlacementFrame, TopologyFra
 from .. import format
 from ..glyphs import DASH, DOT
 from ..lines import Line, LineBuilder, blank, left, plain, right
+from ..missing import why_no_gpus
 from ..view import View
 
 _CELL = 5
@@ -47,7 +48,7 @@ def topology_lines(view: View, width: int, rows: int) -> list[Line]:
     """The matrix in at most ``rows`` lines: a row a GPU; cards and a legend where there is room."""
     topology = view.frame.topology
     if topology is None or not topology.gpus:
-        return _not_read(width)[:rows]
+        return _nothing(view, width)[:rows]
     lines = _gpu_lines(view, topology, width)
     cards = [*_card_lines(topology, width), *_further_lines(topology, width)]
     if len(lines) + len(cards) <= rows:
@@ -61,7 +62,7 @@ def whole_matrix(view: View, width: int) -> list[Line]:
     """All of it, however many lines that takes."""
     topology = view.frame.topology
     if topology is None or not topology.columns:
-        return _not_read(width)
+        return _nothing(view, width)
     return [
         *_gpu_lines(view, topology, width),
         *_card_lines(topology, width),
@@ -71,8 +72,12 @@ def whole_matrix(view: View, width: int) -> list[Line]:
     ]
 
 
-def _not_read(width: int) -> list[Line]:
-    return [LineBuilder(width).gap(2).add("not read yet", "dim").line()]
+def _nothing(view: View, width: int) -> list[Line]:
+    """Why there is no matrix: nobody tells, or there is no GPU to tell of."""
+    source = view.frame.source("topology")
+    untold = source is not None and source.status not in ("ok", "stale")
+    why = source.reason if source is not None and untold else why_no_gpus(view.frame)
+    return [LineBuilder(width).gap(2).add(plain(why or "not read yet"), "dim").line()]
 
 
 def _legend(width: int) -> Line:
