@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -109,11 +110,14 @@ def test_one_that_ends_while_it_is_read_is_dropped() -> None:
     read.close()
 
 
-def test_a_program_that_took_the_place_of_another_is_seen() -> None:
-    with running("sh", "-c", "sleep 0.3; exec sleep 60") as pid:
+def test_a_program_that_took_the_place_of_another_is_seen(tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    with running("sh", "-c", f"read line <{go}; exec sleep 60") as pid:
         read = source(pid)
         # Not at once: between the old program and the new one a process has no command.
         until(read, lambda seen: pid in seen and (seen[pid].command or ("",))[0] == "sh")
+        go.write_text("now\n")
         until(read, lambda seen: seen[pid].command == ("sleep", "60"))
 
 
