@@ -31,11 +31,11 @@ def _pcie(gpu: GpuFrame) -> LinkFrame:
         kind="pcie",
         gpu_index=gpu.index,
         state=_trained(gpu),
-        errors_since_start=gpu.pcie_replays_since_start,
+        errors_since_start=None if gpu.lost else gpu.pcie_replays_since_start,
         rx_bytes_per_second=gpu.pcie_rx_bytes_per_second,
         tx_bytes_per_second=gpu.pcie_tx_bytes_per_second,
         limit_bytes_per_second=gpu.pcie_limit_bytes_per_second,
-        missing=_missing(gpu.missing, "pcie_"),
+        missing=_missing(gpu, "pcie_"),
     )
 
 
@@ -53,11 +53,11 @@ def _nvlink(gpu: GpuFrame) -> LinkFrame:
         kind="nvlink",
         gpu_index=gpu.index,
         state=_UP if up == len(links) else f"{up} of {len(links)} up",
-        errors_since_start=gpu.nvlink_errors_since_start,
+        errors_since_start=None if gpu.lost else gpu.nvlink_errors_since_start,
         rx_bytes_per_second=gpu.nvlink_rx_bytes_per_second,
         tx_bytes_per_second=gpu.nvlink_tx_bytes_per_second,
         limit_bytes_per_second=gpu.nvlink_limit_bytes_per_second,
-        missing=_missing(gpu.missing, "nvlink_"),
+        missing=_missing(gpu, "nvlink_"),
     )
 
 
@@ -96,8 +96,10 @@ def _network(network: NetworkFrame) -> LinkFrame:
     )
 
 
-def _missing(missing: dict[str, str], prefix: str) -> dict[str, str]:
-    return {name: missing[prefix + name] for name in _RATES if prefix + name in missing}
+def _missing(gpu: GpuFrame, prefix: str) -> dict[str, str]:
+    missing = gpu.missing
+    found = {name: missing[prefix + name] for name in _RATES if prefix + name in missing}
+    return {**found, "errors_since_start": "GPU is lost"} if gpu.lost else found
 
 
 def _renamed(missing: dict[str, str], name: str, new: str) -> dict[str, str]:

@@ -60,11 +60,11 @@ def test_one_gpu_that_blocks_is_marked_and_the_rest_stays_live(
     with closing(on_screen(node.env(), "--interval", "0.5")) as program:
         program.wait_for("nothing found")
         node.delay(function, 3, BLOCK_SECONDS)
-        program.wait_for("last reading", 20)
+        program.wait_for("silent", 20)
         node.set({"gpu.5.power": 123})
         screen = program.wait_for("123/700", 10)
-        assert "last reading" in gpu_row(screen, 3)
-        assert sum("last reading" in line for line in screen.splitlines()) == 1
+        assert "silent" in gpu_row(screen, 3)
+        assert sum("silent" in line for line in screen.splitlines()) == 1
         program.type("?")
         program.wait_for("next panel", 5)
         program.type("Escape")

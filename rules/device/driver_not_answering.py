@@ -68,8 +68,9 @@ class DriverNotAnswering(Rule):
             since_monotonic_seconds=gpu.monotonic_seconds,
             evidence=(
                 compared("age_seconds", gpu.age_seconds, self.limit["age_seconds"], "seconds"),
-                Evidence(signal="busy_seconds", value=busy, unit="seconds"),
-                Evidence(signal="status", value=gpu.status_reason or gpu.status),
+                Evidence(signal="busy_seconds", value=busy, unit="seconds")
+                if busy is not None
+                else Evidence(signal="status", value=gpu.status_reason or gpu.status),
             ),
         )
 

@@ -2,9 +2,14 @@ from __future__ import annotations
 
 from ...probes.frame import GpuFrame
 from ..finding import Evidence, Verdict, compared
-from ..rule import GpuRule, Scene, gpu_subject, job_of, rank_on
+from ..rule import GpuRule, Scene, gpu_subject, is_multi_node, job_of, peers_of, rank_on
 from .activity import Activity, activity
 from .spinning import SPINNING, idle_inside, links_silent, power_flat
+
+_SMALL_KERNELS = (
+    "Look in a profile for many small kernels: they fill little of the chip. Try larger batches, "
+    "torch.compile or CUDA graphs."
+)
 
 
 class HollowUtilisation(GpuRule):
@@ -61,10 +66,21 @@ class HollowUtilisation(GpuRule):
             severity="error" if spins else "warning",
             confidence=0.9 if spins else 0.6,
             evidence=self._evidence(seen, flat, silent),
-            next_step="Take the stacks of all ranks and find the one that is not in the collective."
-            if spins
-            else None,
+            next_step=self._step(gpu, spins, scene),
         )
+
+    def _step(self, gpu: GpuFrame, spins: bool, scene: Scene) -> str | None:
+        if spins:
+            return "Take the stacks of all ranks and find the one that is not in the collective."
+        job = job_of(gpu, scene.frame)
+        if job is None or is_multi_node(job):
+            return None
+        window = self.limit["window_seconds"]
+        alike = all(
+            idle_inside(activity(peer, scene.history, window), self.limit)
+            for peer in peers_of(gpu, scene.frame)
+        )
+        return _SMALL_KERNELS if alike else None  # where no GPU differs, none is waited for
 
     def _may_wait(self, gpu: GpuFrame, scene: Scene) -> bool:
         """It has somebody to wait for, and its probe, if any, does not say that it goes on."""

@@ -26,6 +26,7 @@ from gputop.probes.sample import (
     Sample,
     SourceStatus,
 )
+from gputop.probes.simulator import SimulatedNode
 
 UNIX = 1_800_000_000.0
 
@@ -399,3 +400,18 @@ def test_a_process_in_a_pid_namespace_is_found_on_its_gpu() -> None:
         sample(10, gpus=(on,), processes=(process(10, pid=100, namespace_pids=(100, 7)),))
     ).processes[0]
     assert (row.gpus, row.gpu_memory_bytes) == ((0,), 5)
+
+
+def test_the_roads_of_a_lost_gpu_tell_nothing_and_say_why() -> None:
+    node = SimulatedNode("gpu-lost", start_time_seconds=1.79e9)
+    frame = None
+    for second in range(70):
+        frame = derive(frame, node.sample_at(float(second)))
+    assert frame is not None
+    lost = next(gpu.index for gpu in frame.gpus if gpu.lost)
+    for link in frame.links:
+        if link.gpu_index == lost:
+            assert link.rx_bytes_per_second is link.errors_since_start is None
+            assert link.missing["errors_since_start"] == "GPU is lost"
+        elif link.kind == "pcie":
+            assert link.errors_since_start is not None

@@ -221,6 +221,22 @@ def test_one_witness_is_no_error() -> None:
     assert {each.severity for each in play(moving_power, 31).all("HW211")} == {"warning"}
 
 
+def test_where_all_gpus_are_alike_and_go_on_the_kernels_are_small() -> None:
+    found = play(moving_power, 31).all("HW211")
+    assert all("small kernels" in each.next_step for each in found)
+
+
+def test_where_one_differs_it_is_to_be_looked_for() -> None:
+    def script(second: float) -> Changes:
+        watts = 141.0 + 30 * (second % 2)
+        hollow = {index: {**SPINNING, "power_watts": watts} for index in range(GPUS) if index != 3}
+        return Changes(gpus=hollow)
+
+    found = play(script, 31).all("HW211")
+    assert found
+    assert all("differs from this one" in each.next_step for each in found)
+
+
 def test_unknown_links_are_no_witness() -> None:
     links = dict.fromkeys(
         ("pcie_rx_bytes", "pcie_tx_bytes", "nvlink_rx_bytes", "nvlink_tx_bytes"), None

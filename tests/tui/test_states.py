@@ -46,7 +46,7 @@ async def test_a_stale_gpu_shows_how_old_it_is() -> None:
     judged = with_gpu(judgement(), 7, status="stale", age_seconds=38.2)
     app, _ = app_of(judged)
     async with running(app):
-        assert "✖ last reading 38 s old" in text(app)
+        assert "✖ silent 38 s" in text(app)
 
 
 async def test_a_lost_gpu_keeps_its_row() -> None:

@@ -214,7 +214,8 @@ def _stale_note(gpu: GpuFrame) -> Sequence[Span]:
     if gpu.status != "stale":
         return ()
     mark, role = severity_mark("error")
-    return ((f"{mark} ", role), (f"last reading {format.duration(gpu.age_seconds)} old", role))
+    # In few words: the age is what must not be cut.
+    return ((f"{mark} ", role), (f"silent {format.duration(gpu.age_seconds)}", role))
 
 
 def _ranks(view: View) -> dict[int, RankFrame]:
