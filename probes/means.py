@@ -71,7 +71,8 @@ def _probe(pid: int) -> Means:
             reason = f"its page, if it has one, is not shown: {refusal_of_access(pid) or ''}"
         else:
             reason = (
-                f"no probe in it: start the job under gputop run, or gputop attach {pid} --inject"
+                "no probe in it: start the job under gputop run, or where it runs Python 3.14: "
+                f"gputop attach {pid} --inject"
             )
     except PageRefused as refusal:
         reason = str(refusal)

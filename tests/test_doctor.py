@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -83,3 +85,24 @@ def test_without_a_driver_a_process_can_still_be_examined() -> None:
     assert "NVML is absent, the NVIDIA driver is not loaded: modprobe nvidia" in here.stderr
     assert here.stdout.count("\nsources\n") == 1
     assert (own.returncode, own.stderr) == (0, "")
+
+
+def test_of_a_job_a_rank_is_examined_whatever_leads_to_it(tmp_path: Path) -> None:
+    rank = tmp_path / "train.py"
+    rank.write_text("print('ready', flush=True)\nimport time\ntime.sleep(60)\n")
+    own = {**os.environ, "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}
+    with subprocess.Popen(
+        ["sh", "-c", f"{sys.executable} {rank}; true"],
+        env=own,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as shell:
+        try:
+            assert shell.stdout is not None
+            assert shell.stdout.readline() == b"ready\n"
+            children = Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text()
+            (pid,) = map(int, children.split())
+            assert f"its rank in process {pid} is examined" in doctor(str(shell.pid)).stdout
+            assert doctor(str(pid)).stdout.startswith(f"process {pid}\n")
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ..probes.derive import derive
 from ..probes.feeds import CollectorFeed, FeedError
 from ..probes.means import Means, means_here, means_of
 from ..probes.sample import Sample, SourceStatus
+from .asked_job import job_of
 from .attaching import refusal
 from .doctor_sources import gpu_number, statuses
 from .exits import COULD_NOT_LOOK, OK, complain
@@ -24,6 +26,8 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """What is printed as JSON."""
 
     pid: int | None
+    rank_pid: int | None = None
+    """Of the rank that was examined, where the process asked for only leads to it."""
     means: tuple[Means, ...]
     sources: tuple[SourceStatus, ...]
 
@@ -34,13 +38,16 @@ def examine(options: Namespace) -> int:
     if pid is not None and (why := refusal(pid)):
         return complain(why, COULD_NOT_LOOK)
     try:
-        sample = _sample()
+        sample = _sample(() if pid is None else (pid,))
     except FeedError as error:
         complain(str(error))
         sample = None
+    rank = _rank_of(pid, sample) if pid is not None and sample else None
+    examined = pid if rank is None else rank
     found = Findings(
         pid=pid,
-        means=tuple(means_of(pid) if pid is not None else means_here()),
+        rank_pid=rank,
+        means=tuple(means_of(examined) if examined is not None else means_here()),
         sources=statuses(sample) if sample else (),
     )
     if options.format == "json":
@@ -57,6 +64,8 @@ def examine(options: Namespace) -> int:
 def as_text(found: Findings) -> str:
     """For people: one line each, what is closed with its reason under it."""
     lines = [] if found.pid is None else [f"process {found.pid}"]
+    if found.rank_pid is not None:
+        lines[0] += f", which leads to a job: its rank in process {found.rank_pid} is examined"
     for means in found.means:
         state = "open" if means.open else "closed"
         lines.append(f"{means.name:22}{state:12}{means.gives} ({means.cost})")
@@ -81,13 +90,22 @@ def _why_no_gpu(sources: Sequence[SourceStatus]) -> str:
     return "no GPU can be looked at: the NVIDIA driver lists none"
 
 
-def _sample() -> Sample | None:
+def _rank_of(pid: int, sample: Sample) -> int | None:
+    """A rank of the job that a launcher, shell or worker leads to; ``None`` where it is one itself."""
+    job = job_of(derive(None, sample), pid)
+    if job is None or any(rank.pid == pid for rank in job.ranks):
+        return None
+    own = [rank.pid for rank in job.ranks if pid in rank.workers]
+    return next(iter([*own, *(rank.pid for rank in job.ranks)]), None)
+
+
+def _sample(pids: Sequence[int]) -> Sample | None:
     """What a collector on this machine gives once all its sources have answered, or time is up.
 
     Raises:
         FeedError: when it does not start.
     """
-    feed = CollectorFeed(0.5)
+    feed = CollectorFeed(0.5, pids=pids)
     found: Sample | None = None
     deadline = threading.Timer(2 * PATIENCE_SECONDS, feed.close)  # for a collector that is mute
     deadline.start()
