@@ -106,6 +106,12 @@ def test_the_dead_say_what_they_died_in(size: tuple[int, int]) -> None:
     assert "1 died" in said
 
 
+def test_a_job_that_hangs_is_not_said_to_go_on() -> None:
+    title = text(drawn(view(judgement("gpu-lost")), 132, 42)).splitlines()[1]
+    assert "no step for 5" in title and "/s" not in title
+    assert "s/step" in text(drawn(view(judgement("healthy")), 132, 42)).splitlines()[1]
+
+
 def test_the_straggler_is_told_and_so_is_its_phase() -> None:
     said = text(drawn(view(judgement("straggler")), 132, 42))
     row = next(line for line in said.splitlines() if line.startswith(" r3 "))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from ...probes.frame import Frame, JobFrame, RankFrame
+from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DOT
 from ..lines import Line, LineBuilder, blank, heading, plain
@@ -170,22 +171,31 @@ def _summary(view: View, job: JobFrame, jobs: Sequence[JobFrame]) -> list[str]:
     if steps:
         behind = f" to {format.grouped(max(steps))}" if min(steps) != max(steps) else ""
         parts.append(f"step {format.grouped(min(steps))}{behind}")
-    middle = [rank.step_p50_seconds for rank in alive if rank.step_p50_seconds is not None]
-    spreads = [rank.step_spread_ratio for rank in alive if rank.step_spread_ratio is not None]
-    if middle:
-        spread = f" ±{median(spreads) * 100:.1f} %" if spreads else ""
-        parts.append(f"{median(middle):.2f} s/step{spread}")
-    for field, unit in (("tokens_per_second", "tokens/s"), ("samples_per_second", "samples/s")):
-        rates = [value for rank in alive if (value := getattr(rank, field)) is not None]
-        if rates:
-            parts.append(f"{format.compact(sum(rates)).strip()} {unit}")
-            break
+    overdue = overdue_seconds(job)
+    if overdue is not None:
+        parts.append(f"no step for {format.duration(overdue)}")
+    else:
+        parts += _pace(alive)
     losses = [rank.loss for rank in alive if rank.loss is not None]
     if losses:
         parts.append(f"loss {sum(losses) / len(losses):.3f}")
     if view.filter:
         parts.append(f"matching {view.filter!r}")
     return parts
+
+
+def _pace(alive: Sequence[RankFrame]) -> Iterator[str]:
+    """How fast the job goes on."""
+    middle = [rank.step_p50_seconds for rank in alive if rank.step_p50_seconds is not None]
+    spreads = [rank.step_spread_ratio for rank in alive if rank.step_spread_ratio is not None]
+    if middle:
+        spread = f" ±{median(spreads) * 100:.1f} %" if spreads else ""
+        yield f"{median(middle):.2f} s/step{spread}"
+    for field, unit in (("tokens_per_second", "tokens/s"), ("samples_per_second", "samples/s")):
+        rates = [value for rank in alive if (value := getattr(rank, field)) is not None]
+        if rates:
+            yield f"{format.compact(sum(rates)).strip()} {unit}"
+            break
 
 
 def _count(job: JobFrame) -> str:

@@ -68,7 +68,7 @@ def step_chart_lines(steps: Steps, job: JobFrame, width: int, height: int) -> li
     lines = [heading("Step time", width, _note(steps))]
     tall = height - 1
     if not steps.seconds:
-        told = any(rank.phase for rank in job.ranks)
+        told = any(rank.phase_source == "measured" for rank in job.ranks)
         why = "no step has ended yet" if told else "no rank tells its steps"
         lines.append(LineBuilder(width).gap(2).add(why, "dim").line())
         return lines + [LineBuilder(width).line()] * (tall - 1)
