@@ -235,7 +235,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     facts=st.dictionaries(st.sampled_from([*FACTS, "main_slot", "trouble"]), _json),
     gauges=st.dictionaries(st.sampled_from([*GAUGES, "at"]), _json),

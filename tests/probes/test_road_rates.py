@@ -74,7 +74,7 @@ def sample(second: float, number: int, reading: GpuReading | HostReading) -> Sam
     late=st.sets(st.integers(2, 58), max_size=4),
     jitter=st.floats(0.0, 0.4),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @pytest.mark.unmeasured
 def test_a_minute(
     interval: float, road: str, resets: set[int], late: set[int], jitter: float

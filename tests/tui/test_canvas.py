@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Region
 
@@ -31,7 +31,6 @@ def unmounted(line: Line) -> Canvas:
 
 
 @given(SPANS, st.integers(0, WIDTH), st.integers(0, WIDTH))
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_a_run_is_sent_as_it_stands_in_the_line(
     spans: list[tuple[str, str]], start: int, end: int
 ) -> None:

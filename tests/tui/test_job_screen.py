@@ -59,7 +59,7 @@ def text(block: Block) -> str:
     shaded=st.booleans(),
     filter=st.sampled_from(["", "r1", "comm", "no such thing"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @pytest.mark.unmeasured
 def test_it_has_exactly_its_size(
     width: int, height: int, ranks: int, scenario: str, shaded: bool, filter: str
@@ -268,7 +268,7 @@ def facts(frame: Frame, job: JobFrame, rank: RankFrame) -> str:
 
 
 @given(st.lists(odd_ranks(), max_size=5), ODD, st.integers(60, 200), st.integers(7, 60))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_no_rank_however_odd_breaks_it(
     ranks: list[RankFrame], name: str, width: int, height: int
 ) -> None:

@@ -61,7 +61,7 @@ def check_panels(block: Block) -> None:
     sort=st.sampled_from(SORT_KEYS),
     filter=st.sampled_from(["", "train", "D", "no such thing"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_main_screen_has_exactly_its_size(
     width: int, height: int, gpus: int, scenario: str, sort: str, filter: str
 ) -> None:
@@ -85,7 +85,7 @@ def test_every_panel_is_there_and_every_gpu_within_reach(size: tuple[int, int], 
 
 
 @given(width=st.integers(1, 250), height=st.integers(1, 50))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_where_nothing_fits_the_worst_is_still_told(width: int, height: int) -> None:
     if width >= MIN_WIDTH and height >= MIN_HEIGHT:
         return
@@ -109,7 +109,7 @@ def test_a_low_terminal_folds_and_still_shows_gpus_and_findings(width: int, heig
 
 
 @given(width=WIDTHS, height=HEIGHTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_before_the_first_reading_it_says_so(width: int, height: int) -> None:
     check(picture(None, width, height, draw_main), width, height)
 
@@ -171,7 +171,7 @@ def odd_frames(draw: Any) -> Frame:
 
 
 @given(frame=odd_frames(), width=st.integers(60, 200), height=st.integers(15, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_frame_however_odd_breaks_a_picture(frame: Frame, width: int, height: int) -> None:
     shown = view(Judgement(frame=frame, findings=judgement("gpu-lost").findings))
     check(picture(shown, width, height, draw_main), width, height)
@@ -184,7 +184,7 @@ def test_no_frame_however_odd_breaks_a_picture(frame: Frame, width: int, height:
 
 
 @given(width=st.integers(20, 150))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_a_finding_in_full_is_as_wide_as_it_should_be(width: int) -> None:
     judged = judgement("gpu-lost")
     for finding in judged.findings:

@@ -47,7 +47,7 @@ def drawn(shown: View, width: int, height: int) -> Block:
     links=st.integers(min_value=0, max_value=40),
     topology=st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_it_has_exactly_its_size(
     width: int, height: int, scenario: str, filter: str, links: int, topology: bool
 ) -> None:
@@ -172,7 +172,7 @@ def test_every_pair_is_somewhere_in_the_matrix(width: int, gpus: int, nics: int)
     gpus=st.integers(min_value=0, max_value=8),
     nics=st.integers(min_value=0, max_value=10),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_matrix_alone_has_exactly_its_size(
     width: int, height: int, first: int, gpus: int, nics: int
 ) -> None:
@@ -268,7 +268,7 @@ def test_without_nvlink_it_says_why(fields: dict[str, Any], says: str) -> None:
     height=st.integers(min_value=5, max_value=70),
     index=st.one_of(st.none(), st.integers(0, 9)),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_single_nvlinks_have_exactly_their_size(width: int, height: int, index: int | None) -> None:
     single(down_and_damaged(), width, height, index)
 

@@ -95,7 +95,7 @@ def last_line(app: GputopApp) -> str:
     first=st.integers(0, 40),
     filter=st.sampled_from(["", "train_step", "rank 3", "no such thing"]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_it_has_exactly_its_size(
     width: int,
     height: int,
