@@ -6,7 +6,7 @@ source is late keeps its rates and grows in age; a GPU that vanished from the st
 
 from __future__ import annotations
 
-from .derive_activity import gone_ranks, with_activity
+from .derive_activity import with_activity
 from .derive_gpu import derive_gpus
 from .derive_host import derive_cgroups, derive_host
 from .derive_job import derive_jobs
@@ -17,6 +17,7 @@ from .derive_process import derive_processes
 from .derive_topology import derive_topology
 from .frame import Frame, ProbeFrame, SourceFrame
 from .frozen import extend
+from .gone_ranks import awaited_ranks, gone_ranks
 from .jobs import Grouping, group_jobs
 from .rank_past import RankPast, remember
 from .sample import Sample
@@ -41,6 +42,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     topology = derive_topology(current)
     ports = derive_ports(previous, current)
     host = derive_host(previous, current)
+    gone = gone_ranks(previous, current)
     driver = current.driver
     return Frame(
         time_seconds=current.time_seconds,
@@ -68,7 +70,8 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         threads=current.threads,
         stacks=current.stacks,
         communicators=current.communicators,
-        gone=gone_ranks(previous, current),
+        gone=gone,
+        awaited=awaited_ranks(previous, current, jobs, gone),
         xids=current.xids,
         pasts=tuple(pasts.values()),
         sources=tuple(

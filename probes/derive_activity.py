@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from .frame import Frame, JobFrame, ProcessFrame, RankFrame
-from .rank_frame import ActivityFrame, GoneRank
+from .rank_frame import ActivityFrame
 from .rank_reading import StackReading, ThreadReading, ThreadsReading
 from .sample import Sample
 from .stack_phase import OTHER, own_frame, place_of, vote
@@ -36,34 +36,6 @@ def with_activity(
     """The jobs, with what threads and stacks tell of each rank."""
     seen = _Seen(previous, current, processes)
     return tuple(replace(job, ranks=tuple(seen.rank(rank) for rank in job.ranks)) for job in jobs)
-
-
-def gone_ranks(previous: Frame | None, current: Sample) -> tuple[GoneRank, ...]:
-    """Ranks that have ended, the first of each job first."""
-    if previous is None:
-        return ()
-    known: dict[Key, GoneRank] = {_key(gone): gone for gone in previous.gone}
-    places = {_key(rank): (rank, job) for job in previous.jobs for rank in job.ranks}
-    for ended in current.exits:
-        key = _key(ended)
-        if key in known or key not in places:
-            continue
-        rank, job = places[key]
-        known[key] = GoneRank(
-            rank=rank.rank,
-            pid=rank.pid,
-            start_time_seconds=rank.start_time_seconds,
-            job_id=job.id,
-            job_name=job.name,
-            monotonic_seconds=ended.monotonic_seconds,
-            signal=ended.signal,
-            code=ended.code,
-            killer=ended.killer,
-            gpu_index=rank.gpu_index,
-        )
-    listed = {_key(ended) for ended in current.exits}
-    kept = [gone for key, gone in known.items() if key in listed]
-    return tuple(sorted(kept, key=lambda gone: gone.monotonic_seconds))
 
 
 class _Seen:

@@ -10,7 +10,9 @@ import select
 import signal
 import struct
 import time
+from pathlib import Path
 
+from .proc_text import number, parse_stat
 from .rank_reading import ExitReading
 from .reading import Missing
 
@@ -20,9 +22,14 @@ _GET_INFO = 0xC040FF0B
 """``PIDFD_GET_INFO`` with the first version of its structure, of 64 bytes."""
 _INFO_EXIT = 1 << 3
 _INFO = struct.Struct("=QQ11Ii")
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_SAME_START_SECONDS = 0.02
 _OOM_KILL = re.compile(rb"[Kk]illed process (\d+)")
 _LOG_RECORDS = 4096
 _OLD_KERNEL = "this kernel does not tell how a process of others ended (6.15 does)"
+_NOT_REAPED = "its parent has not asked how it ended, and until then only its own user is told"
+UNREAPED_SECONDS = 10.0
+"""So long a parent is waited for that has not asked yet; torchrun asks ten times a second."""
 
 
 class Watched:
@@ -36,26 +43,40 @@ class Watched:
         self.pid = pid
         self.start_time_seconds = start_time_seconds
         self._descriptor = os.pidfd_open(pid)
+        self._ended_at: float | None = None
+
+    @property
+    def over(self) -> bool:
+        """It has ended, whether or not it is known how."""
+        return self._ended_at is not None
 
     def close(self) -> None:
         """Give the descriptor back."""
         os.close(self._descriptor)
 
     def exit(self) -> ExitReading | None:
-        """How it ended; ``None`` while it lives."""
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        if not poll.poll(0):
+        """How it ended; ``None`` while it lives, and for a while where nobody is told how yet."""
+        if self._ended_at is None:
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLIN)
+            if not poll.poll(0):
+                return None
+            self._ended_at = time.monotonic()
+        # In this order: it may be reaped in between.
+        unreaped, status = self._as_zombie()
+        told = _status_of(self._descriptor)
+        status = status if told is None else told
+        if status is None and unreaped and time.monotonic() - self._ended_at < UNREAPED_SECONDS:
             return None
-        status = _status_of(self._descriptor)
         ended_by = None if status is None else status & 0x7F or None
         missing: Missing = {}
         if status is None:
-            missing = dict.fromkeys(("signal", "code"), _OLD_KERNEL)
+            why = _NOT_REAPED if unreaped else _OLD_KERNEL
+            missing = dict.fromkeys(("signal", "code"), why)
         return ExitReading(
             pid=self.pid,
             start_time_seconds=self.start_time_seconds,
-            monotonic_seconds=time.monotonic(),
+            monotonic_seconds=self._ended_at,
             signal=ended_by,
             code=None if status is None or ended_by else status >> 8,
             killer="the kernel's OOM killer"
@@ -63,6 +84,26 @@ class Watched:
             else "",
             missing=missing,
         )
+
+    def _as_zombie(self) -> tuple[bool, int | None]:
+        """Whether its parent has still to ask for it; and its status, which the kernel shows to few.
+
+        To others it shows 0, so that 0 means nothing.
+        """
+        try:
+            data = Path(f"/proc/{self.pid}/stat").read_bytes()
+        except OSError:
+            return False, None
+        stat = parse_stat(data)
+        if stat is None or stat.state != "Z":
+            return False, None
+        if (
+            abs(stat.start_ticks / _TICKS_PER_SECOND - self.start_time_seconds)
+            > _SAME_START_SECONDS
+        ):
+            return False, None  # its pid has been given to another one
+        shown = number(data.split()[-1])
+        return True, shown or None
 
 
 def oom_killed(path: str = "/dev/kmsg") -> frozenset[int]:
@@ -95,7 +136,7 @@ def forget_old(exits: list[ExitReading]) -> list[ExitReading]:
 
 
 def _status_of(descriptor: int) -> int | None:
-    """As ``waitpid`` gives it. A zombie has none yet: its parent decides when that is."""
+    """As ``waitpid`` gives it; ``None`` until the parent has asked, and from older kernels always."""
     buffer = bytearray(_INFO.pack(_INFO_EXIT, *[0] * 13))
     try:
         fcntl.ioctl(descriptor, _GET_INFO, buffer)

@@ -302,6 +302,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     communicators: tuple[CommunicatorReading, ...] = ()
     gone: tuple[GoneRank, ...] = ()
     """Ranks that have ended within the last ten minutes, as far as they were watched."""
+    awaited: tuple[GoneRank, ...] = ()
+    """Ranks that are not there any more, and of whose end nothing is known yet."""
     xids: tuple[XidReading, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
     pasts: tuple[RankPast, ...] | msgspec.UnsetType = ()

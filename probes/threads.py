@@ -87,7 +87,8 @@ class ThreadSource:
             ended = watched.exit()
             if ended is not None:
                 self._exits.append(ended)
-            if ended is not None or key not in wanted:
+            # What has ended is no rank any more, but may have to be asked again how that was.
+            if ended is not None or (key not in wanted and not watched.over):
                 watched.close()
                 del self._watched[key]
         self._exits = forget_old(self._exits)

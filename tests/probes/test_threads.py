@@ -37,6 +37,23 @@ if os.fork() == 0: time.sleep(60)
 print("ready", flush=True)
 time.sleep(60)
 """
+WATCHING = """
+import sys
+from gputop.probes.interest import Interest
+from gputop.probes.rank_reading import ExitReading
+from gputop.probes.target import start_time_of
+from gputop.probes.threads import ThreadSource
+interest, pid = Interest(), int(sys.argv[1])
+interest.set_ranks({pid: start_time_of(pid)})
+source = ThreadSource(interest)
+while True:
+    ends = [each for each in source.read() if isinstance(each, ExitReading)]
+    print([(each.signal, each.code) for each in ends], flush=True)
+    interest.set_ranks({})  # what has ended is no rank
+    if not sys.stdin.readline(): break
+"""
+UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+"""Then root, too, is not shown how the zombie of another user ended."""
 
 
 @contextmanager
@@ -109,6 +126,40 @@ def test_how_it_ended(sent: int | None, code: str, expected: tuple[int | None, i
     assert (ended.signal, ended.code) == expected
     assert ends_of(source) == [ended]  # told again, for who comes later
     source.close()
+
+
+def ended_unreaped(process: subprocess.Popen[bytes]) -> None:
+    """Kill it and wait until it has ended, but do not ask how: its parent is slow, or is stopped."""
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+
+def test_how_it_ended_is_told_before_its_parent_has_asked() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        source = source_of(process.pid)
+        assert ends_of(source) == []
+        ended_unreaped(process)
+        (ended,) = ends_of(source)
+        assert (ended.signal, ended.code) == (9, None)
+        source.close()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a process of others has to be one of another user")
+def test_of_a_process_of_others_it_is_told_once_its_parent_has_asked() -> None:
+    with subprocess.Popen(["sleep", "60"], user=65534) as process:
+        command = [*UNPRIVILEGED, sys.executable, "-c", WATCHING, str(process.pid)]
+        with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, bufsize=1) as watching:
+            assert watching.stdin is not None and watching.stdout is not None
+            told = [watching.stdout.readline()]
+            ended_unreaped(process)
+            watching.stdin.write("look\n")
+            told.append(watching.stdout.readline())
+            process.wait()
+            watching.stdin.write("look\n")
+            told.append(watching.stdout.readline())
+    if "None, None" in told[2]:
+        pytest.skip("this kernel is older than 6.15")
+    assert told == ["[]\n", "[]\n", "[(9, None)]\n"]
 
 
 def test_the_log_of_the_kernel(tmp_path: Path) -> None:
