@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from ...probes.frame import Frame, JobFrame, RankFrame
 from ...probes.rank_frame import GoneRank
@@ -43,7 +44,8 @@ class RankGone(Rule):
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         frame = scene.frame
-        fallen = [*_failed(frame), *_left(frame)]
+        failed = _failed(frame)
+        fallen = [*failed, *_left(frame, {gone.job_id for gone in failed})]
         for job in dict.fromkeys(gone.job_id for gone in fallen):
             gone = _first([each for each in fallen if each.job_id == job])
             age = frame.monotonic_seconds - gone.monotonic_seconds
@@ -78,26 +80,47 @@ class RankGone(Rule):
 
 
 def _failed(frame: Frame) -> list[GoneRank]:
-    """Those that were seen to end, of each job whose first one did not end well."""
+    """Those that were seen to end, of each job of which not all ended well."""
     by_job: dict[str, list[GoneRank]] = {}
     for gone in frame.gone:
         by_job.setdefault(gone.job_id, []).append(gone)
-    return [gone for ranks in by_job.values() if _has_failed(_first(ranks)) for gone in ranks]
+    left = {
+        (rank.pid, rank.start_time_seconds)
+        for job in frame.jobs
+        for rank in job.ranks
+        if rank.ended_age_seconds is not None
+    }
+    return [gone for ranks in by_job.values() for gone in _not_well(ranks, left)]
 
 
-def _has_failed(gone: GoneRank) -> bool:
-    return gone.signal is not None or gone.code not in (None, 0)
+def _not_well(ranks: Sequence[GoneRank], left: AbstractSet[tuple[int, float]]) -> list[GoneRank]:
+    """Without those that did end well; nobody at all where the first one did and a launcher tidied up.
+
+    Of whom nobody saw how it ended, it did not end well if it has left its page.
+    """
+    failed = [
+        gone
+        for gone in ranks
+        if gone.signal is not None
+        or gone.code
+        or (gone.code is None and (gone.pid, gone.start_time_seconds) in left)
+    ]
+    tidied = all(gone.signal == signal.SIGTERM for gone in failed)
+    return [] if tidied and _first(ranks).code == 0 else failed
 
 
-def _left(frame: Frame) -> Iterator[GoneRank]:
-    """Those whose page was left behind while others of their job live on; nobody knows how they ended."""
+def _left(frame: Frame, failed: AbstractSet[str]) -> Iterator[GoneRank]:
+    """Those whose page was left behind, and nobody knows how they ended.
+
+    Only while others of their job live on, or where others were seen to fail.
+    """
     known = {
         (gone.pid, gone.start_time_seconds)
         for gone in frame.gone
         if gone.signal is not None or gone.code is not None
     }
     for job in frame.jobs:
-        for rank in job.ranks if job.living else ():
+        for rank in job.ranks if job.living or job.id in failed else ():
             age = rank.ended_age_seconds
             if age is None or age < TOGETHER_SECONDS:
                 continue  # it lives; or the others may be ending with it
@@ -142,12 +165,9 @@ def _first(gone: Sequence[GoneRank]) -> GoneRank:
     Those that were noticed together may have ended in any order: then what was killed comes before
     what failed for it, and before what a launcher has ended.
     """
-    together = [
-        each
-        for each in gone
-        if each.monotonic_seconds - gone[0].monotonic_seconds <= TOGETHER_SECONDS
-    ]
-    return min(together, key=_innocence)
+    first = min(each.monotonic_seconds for each in gone)
+    together = [each for each in gone if each.monotonic_seconds - first <= TOGETHER_SECONDS]
+    return min(together, key=lambda each: (_innocence(each), each.monotonic_seconds))
 
 
 def _innocence(gone: GoneRank) -> int:

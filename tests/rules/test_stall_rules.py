@@ -479,6 +479,96 @@ def test_of_those_noticed_together_the_killed_one_came_first() -> None:
     assert told(play(script, 10)) == {"RUN424": 1}
 
 
+def fallen(*ends: tuple[float, dict[str, Any]], pages: Sequence[int] = ()) -> Script:
+    """So many ranks end, so many seconds after the fault; of some a page is left."""
+
+    def script(second: float) -> Changes:
+        if second < FROM:
+            return Changes()
+        exits = [
+            ExitReading(
+                pid=rank_pid(rank),
+                start_time_seconds=5001.0,
+                monotonic_seconds=BEGAN + FROM + after,
+                **how,
+            )
+            for rank, (after, how) in enumerate(ends)
+        ]
+        left = [
+            msgspec.structs.replace(
+                probe(rank, second, "backward", 1.0),
+                ended_monotonic_seconds=BEGAN + FROM,
+                rank=rank,
+            )
+            for rank in pages
+        ]
+        return Changes(without_job=True, exits=exits, probes=left)
+
+    return script
+
+
+ENDED_BY_LAUNCHER = {"signal": 15}
+DONE = {"code": 0}
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        # The launcher's SIGTERM is no cause, whoever was noticed first within a moment.
+        ([(0.0, ENDED_BY_LAUNCHER), (0.5, {"signal": 9})], {"RUN424": 1}),
+        ([(0.0, ENDED_BY_LAUNCHER), (0.5, {"signal": 11})], {"RUN424": 1}),
+        ([(0.0, ENDED_BY_LAUNCHER), (0.5, {"code": 1})], {"RUN424": 1}),
+        # Where nothing else ended, somebody has ended the job.
+        ([(0.0, ENDED_BY_LAUNCHER), (0.5, ENDED_BY_LAUNCHER)], {"RUN424": 0}),
+        # It was first by far: the others were killed since they did not heed the launcher.
+        ([(0.0, ENDED_BY_LAUNCHER), (30.0, {"signal": 9})], {"RUN424": 0}),
+        # A rank that is done is not the fault of one that crashes, nor hides it.
+        ([(0.0, DONE), (0.5, {"code": 1})], {"RUN424": 1}),
+        ([(0.0, DONE), (9.0, {"signal": 6})], {"RUN424": 1}),
+        ([(0.0, DONE), (0.5, ENDED_BY_LAUNCHER)], {}),
+        ([(0.0, DONE), (0.5, DONE)], {}),
+    ],
+)
+def test_which_of_several_ends_is_the_fault(
+    ends: list[tuple[float, dict[str, Any]]], expected: dict[str, int]
+) -> None:
+    assert told(play(fallen(*ends), 45)) == expected
+
+
+def test_of_a_job_that_died_as_a_whole_an_unseen_end_is_told_by_its_page() -> None:
+    unseen = fallen((0.0, ENDED_BY_LAUNCHER), (0.5, {}), pages=(0, 1))
+    played = play(unseen, 20)
+    assert told(played) == {"RUN424": 1}
+    assert evidence(played.one("RUN424"), "ended by").value == (
+        "nobody saw how; it has left its page"
+    )
+    assert told(play(fallen((0.0, {}), (0.5, {})), 20)) == {}, "they may have been done"
+
+
+@pytest.mark.parametrize("late", [1.0, 5.0])
+def test_a_rank_of_a_stuck_job_that_is_killed_is_told_however_late_its_end_is_seen(
+    late: float,
+) -> None:
+    """The job stands still first; then it is gone at once, and how is known when it is in no frame."""
+    stuck = stall(SLEEPING, LOADING)
+
+    def script(second: float) -> Changes:
+        if second < 25.0:
+            return stuck(second)
+        gone = ExitReading(
+            pid=rank_pid(VICTIM),
+            start_time_seconds=5001.0,
+            monotonic_seconds=BEGAN + 25.0,
+            signal=9,
+        )
+        exits = (gone,) if second >= 25.0 + late else ()
+        return Changes(without_job=True, exits=exits)
+
+    played = play(script, 40)
+    assert "RUN406" in played.ever()
+    assert played.one("RUN424").subject.rank == VICTIM
+
+
 def ended(**how: Any) -> Callable[[float], Changes]:
     def script(second: float) -> Changes:
         if second < FROM:
