@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -104,34 +104,53 @@ def test_without_a_job_it_says_what_else_to_do() -> None:
     assert done.stdout == ""
 
 
+def screen_of(*words: str) -> AbstractContextManager[Tmux]:
+    """gputop on a terminal."""
+    env = {**os.environ, "LANG": "C.UTF-8"}
+    return closing(Tmux([*GPUTOP, *words], columns=132, lines=40, env=env))
+
+
+def pick(terminal: Tmux, pid: int) -> None:
+    """Choose the job of this process among those that are listed."""
+    terminal.wait_for("Jobs of this node", 30)
+    # Other jobs may run on this machine too, so it is sought.
+    for _ in range(20):
+        lines = [line.split() for line in terminal.screen().splitlines()]
+        if [SELECTED, str(pid)] in [words[:2] for words in lines]:
+            break
+        terminal.type("j")
+        time.sleep(0.5)
+    terminal.type("Enter")
+
+
 def test_on_a_terminal_one_is_chosen(tmp_path: Path) -> None:
     with ExitStack() as both:
         both.enter_context(job(tmp_path, "pretrain.py"))
         second = both.enter_context(job(tmp_path, "tune.py"))
-        terminal = both.enter_context(
-            closing(
-                Tmux(
-                    [*GPUTOP, "attach"],
-                    columns=132,
-                    lines=40,
-                    env={**os.environ, "LANG": "C.UTF-8"},
-                )
-            )
-        )
-        terminal.wait_for("Jobs of this node", 30)
-        # Other jobs may run on this machine too, so it is sought.
-        for _ in range(20):
-            lines = [line.split() for line in terminal.screen().splitlines()]
-            if [SELECTED, str(second)] in [words[:2] for words in lines]:
-                break
-            terminal.type("j")
-            time.sleep(0.5)
-        terminal.type("Enter")
+        terminal = both.enter_context(screen_of("attach"))
+        pick(terminal, second)
         terminal.wait_for(f"live pid {second}", 30)
         terminal.type("2")
         screen = terminal.wait_for("tune.py", 30)
         assert "pretrain.py" not in screen
-        terminal.type("a")
-        terminal.wait_for("pretrain.py", 30)
         terminal.type("q")
         terminal.wait_for("exit code 0")
+
+
+def test_another_one_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    with ExitStack() as both:
+        first = both.enter_context(job(tmp_path, "pretrain.py"))
+        second = both.enter_context(job(tmp_path, "tune.py"))
+        terminal = both.enter_context(screen_of("attach", str(first)))
+        terminal.wait_for(f"live pid {first}", 30)
+        terminal.type("2")
+        terminal.wait_for("pretrain.py", 30)
+        terminal.type("a")
+        pick(terminal, second)
+        terminal.wait_for(f"live pid {second}", 30)
+        for key in ("Escape", "2", "5"):
+            terminal.type(key)
+            time.sleep(2.0)  # a sample of before must not count as one of after
+            screen = terminal.wait_for("tune.py", 30)
+            assert "pretrain.py" not in screen, screen
+            assert "+1 job" not in screen, screen

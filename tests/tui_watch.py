@@ -146,6 +146,7 @@ class StillWatch:
         self.title = title
         self.stuck = ""
         self.past_samples = 0
+        self.asked_pid: int | None = None
         self.history = played("healthy")[2]
         self.intervals: list[float] = []
         self.attached: list[int] = []
@@ -183,6 +184,7 @@ class StillWatch:
 
     def attach(self, pid: int) -> None:
         self.attached.append(pid)
+        self.asked_pid = pid
 
     def take_stacks(self, pids: Sequence[int], seconds: float, *, shares: bool = False) -> None:
         self.wishes.append((tuple(pids), seconds))

@@ -344,8 +344,11 @@ class GputopApp(App[int]):
             self.push_screen(PickScreen(jobs))
 
     def attach(self, pid: int) -> None:
-        """Watch the job that this process belongs to."""
+        """Watch the job that this process belongs to, in the place of the one before."""
         self._watch.attach(pid)
+        for screen in self.screen_stack:
+            if isinstance(screen, PictureScreen):
+                screen.begin_anew()
         self.tell(f"watching the job of pid {pid}")
 
     def explain(self, target: Target) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..probes.feeds import FeedError
-from ..probes.frame import Frame, JobFrame
+from ..probes.frame import Frame
 from ..probes.proc_command import job_name, kind_of
 from ..probes.proc_files import read_file
 from ..probes.proc_text import parse_command, parse_stat
@@ -35,17 +35,6 @@ class AskedProcess:
             self._began = process.start_time_seconds
         unreaped = process.state in ("Z", "X") and (process.threads or 0) <= 1
         self.ended |= unreaped or process.start_time_seconds != self._began
-
-
-def job_of(frame: Frame, pid: int) -> JobFrame | None:
-    """The job that the process belongs to, started, or was started by."""
-    for job in frame.jobs:
-        if pid in job.pids or pid == job.launcher_pid:
-            return job
-    for job in frame.jobs:
-        if any(_is_above(frame, pid, rank.pid) for rank in job.ranks):
-            return job
-    return None
 
 
 def pid_named(pattern: str, root: Path = Path("/")) -> int:
@@ -98,13 +87,3 @@ def _commands(root: Path) -> Iterator[tuple[int, int, tuple[str, ...]]]:
             continue
         if stat is not None and command and command[0]:
             yield int(folder.name), stat.start_ticks, command
-
-
-def _is_above(frame: Frame, pid: int, below: int) -> bool:
-    seen: set[int] = set()
-    while (process := frame.process(below)) is not None and below not in seen:
-        if below == pid:
-            return True
-        seen.add(below)
-        below = process.parent_pid or 0
-    return False

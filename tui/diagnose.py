@@ -10,9 +10,10 @@ from ..probes.feeds import FeedError
 from ..probes.frame import JobFrame
 from ..probes.stack_groups import StackGroup, merge
 from ..rules.finding import Blind, Finding, Judgement
-from .asked_job import AskedProcess, job_of, until
+from .asked_job import AskedProcess, until
 from .diagnosis_text import as_text, silent_gpus, unseen_gpus
 from .exits import COULD_NOT_LOOK, FINDINGS, OK, complain
+from .jobs_of import job_of
 from .missing import HELP_WITHOUT_DRIVER
 from .output import say, say_json
 from .watch import Watch

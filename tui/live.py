@@ -41,7 +41,7 @@ def watch(options: Namespace) -> int:
         if once:
             from .once import print_once
 
-            return print_once(Watch(feed, engine), options)
+            return print_once(Watch(feed, engine, options.pid), options)
         return _show(feed, engine, options)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
@@ -57,7 +57,7 @@ def report(options: Namespace) -> int:
         feed = _feed(options, once=False)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
-    watched = Watch(feed, engine)
+    watched = Watch(feed, engine, options.pid)
     if options.command == "stacks":
         from .stacks_command import print_stacks
 
@@ -89,7 +89,7 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
             feed.close()
             return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
-    watched = Watch(feed, engine)
+    watched = Watch(feed, engine, options.pid)
     ascii_only = options.ascii or not output_is_utf8()
     app = GputopApp(watched, ascii_only=ascii_only, note=options.note, jobs=options.jobs)
     app.run()

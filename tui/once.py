@@ -87,7 +87,12 @@ def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
     """
     width = PIPE_WIDTH if limit is None else max(MIN_WIDTH, limit)
     view = View(
-        judgement=judgement, history=watch.history, title=watch.title, shaded=True, once=True
+        judgement=judgement,
+        history=watch.history,
+        title=watch.title,
+        asked_pid=watch.asked_pid,
+        shaded=True,
+        once=True,
     )
     picture = draw(
         view,

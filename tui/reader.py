@@ -78,6 +78,7 @@ class Reader(msgspec.Struct):
             judgement=judgement,
             history=self.watch.history,
             title=self.watch.title,
+            asked_pid=self.watch.asked_pid,
             paused_seconds=None if self.held is None else self.clock() - self.held_since,
             silent_seconds=self.silent_seconds(),
             ended=self.ended,

@@ -9,9 +9,10 @@ from ..probes.feeds import FeedError
 from ..probes.frame import Frame, JobFrame
 from ..probes.stack_reader import VOTES
 from ..rules.finding import Judgement
-from .asked_job import AskedProcess, job_of, until
+from .asked_job import AskedProcess, until
 from .diagnose import as_json, has_ended, why_no_job
 from .exits import COULD_NOT_LOOK, OK, complain
+from .jobs_of import job_of
 from .output import say, say_json
 from .rank_lines import group_lines, means_line, rank_lines
 from .watch import Watch

@@ -7,10 +7,11 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
-from ..probes.frame import Frame, ProcessFrame, RankFrame
+from ..probes.frame import Frame, JobFrame, ProcessFrame, RankFrame
 from ..probes.sample import Reply
 from ..rules.finding import Finding, Judgement
 from ..rules.history import History
+from .jobs_of import job_of
 from .lines import Line
 
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
@@ -40,6 +41,8 @@ class WatchLike(Protocol):
     def title(self) -> str: ...
     @property
     def past_samples(self) -> int: ...
+    @property
+    def asked_pid(self) -> int | None: ...
     def start(
         self,
         on_judgement: Callable[[Judgement], None],
@@ -67,6 +70,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     judgement: Judgement
     history: History
     title: str = "live"
+    asked_pid: int | None = None
+    """Of the job that was asked for, if one was: screens begin with it."""
     paused_seconds: float | None = None
     silent_seconds: float = 0.0
     """For how long nothing has come, where that is too long."""
@@ -85,6 +90,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     def frame(self) -> Frame:
         """The frame shown."""
         return self.judgement.frame
+
+    @property
+    def asked_job(self) -> JobFrame | None:
+        """The job that was asked for; ``None`` where none was, or it is not there."""
+        return None if self.asked_pid is None else job_of(self.frame, self.asked_pid)
 
     def findings(self, *states: str) -> list[Finding]:
         """Those of these states that the filter lets through, in their order."""

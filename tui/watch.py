@@ -10,6 +10,7 @@ from typing import Any
 from ..probes.command import (
     Attach,
     Command,
+    Detach,
     SendSignal,
     SetInterval,
     ShowEnvironment,
@@ -32,10 +33,12 @@ class Watch:
     Args:
         feed: closed by `close`.
         engine: used from the worker thread alone; its history may be looked at from any thread.
+        pids: the processes that the feed was asked for.
     """
 
-    def __init__(self, feed: Feed, engine: Engine) -> None:
+    def __init__(self, feed: Feed, engine: Engine, pids: Sequence[int] = ()) -> None:
         self._feed = feed
+        self._asked = tuple(pids)
         self._engine = engine
         self._numbers = itertools.count(1)
         self._on_reply: dict[int, Callable[[Reply], None]] = {}
@@ -57,6 +60,11 @@ class Watch:
     def past_samples(self) -> int:
         """So many judgements of the past come first, at once."""
         return self._feed.past_samples
+
+    @property
+    def asked_pid(self) -> int | None:
+        """Of the job that was asked for last; ``None`` where the whole node is watched."""
+        return self._asked[-1] if self._asked else None
 
     @property
     def history(self) -> History:
@@ -115,8 +123,13 @@ class Watch:
         self._send(SetInterval(command_id=self._next(), seconds=seconds))
 
     def attach(self, pid: int) -> None:
-        """Watch this process and its tree too."""
+        """Watch this process and its tree, in the place of those that were asked for before."""
+        # Only attaching brings a sample at once: so it comes last, or that would have both jobs in it.
+        for before in self._asked:
+            if before != pid:
+                self._send(Detach(command_id=self._next(), pid=before))
         self._send(Attach(command_id=self._next(), pid=pid))
+        self._asked = (pid,)
 
     def take_stacks(self, pids: Sequence[int], seconds: float, *, shares: bool = False) -> None:
         """Ask for the Python stacks of these processes, every other second for so many seconds.

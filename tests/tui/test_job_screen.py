@@ -39,7 +39,7 @@ SIZES = [(60, 15), (80, 23), (132, 42), (200, 49)]
 
 
 def drawn(shown: View, width: int, height: int) -> Block:
-    jobs = jobs_in_order(shown.frame)
+    jobs = jobs_in_order(shown)
 
     def draw(view: View, width: int, height: int) -> Block:
         return draw_job(view, jobs[0] if jobs else None, width, height)

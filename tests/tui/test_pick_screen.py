@@ -8,10 +8,12 @@ from msgspec.structs import replace
 from gputop.probes.frame import JobFrame
 from gputop.tui.app import GputopApp
 from gputop.tui.job_choice import job_lines
-from gputop.tui.lines import width_of
+from gputop.tui.lines import text_of, width_of
+from gputop.tui.screens.job_picture import jobs_in_order
 from gputop.tui.screens.pick_screen import PickScreen
+from gputop.tui.widgets.top_line import top_line
 
-from tui_watch import app_of, judgement, running
+from tui_watch import app_of, changed, judgement, running, view
 
 
 def two_jobs() -> tuple[JobFrame, JobFrame]:
@@ -89,3 +91,15 @@ def test_lines_for_a_pipe_say_what_to_type() -> None:
     assert first.startswith(f"gputop stacks {two_jobs()[0].ranks[0].pid} ")
     assert second.startswith(f"gputop stacks {two_jobs()[1].ranks[0].pid} ")
     assert "finetune.py" in second
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_screens_begin_with_the_job_that_was_asked_for(at: int) -> None:
+    first, second = two_jobs()
+    (rank,) = second.ranks
+    second = replace(second, ranks=(replace(rank, pid=99),), pids=(99,), launcher_pid=None)
+    asked = (first, second)[at]
+    shown = changed(judgement(), jobs=(first, second))
+    seen = view(shown, asked_pid=asked.ranks[0].pid)
+    assert jobs_in_order(seen)[0].id == asked.id
+    assert f"{asked.name} +1 job " in text_of(top_line(seen, 200))

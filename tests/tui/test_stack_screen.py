@@ -35,7 +35,7 @@ SCOPE = "kernel.yama.ptrace_scope is 1: sudo gputop, or sudo sysctl kernel.yama.
 
 
 def drawn(shown: View, width: int = 132, height: int = 43, look: StackLook | None = None) -> Block:
-    jobs = jobs_in_order(shown.frame)
+    jobs = jobs_in_order(shown)
 
     def draw(view: View, width: int, height: int) -> Block:
         return draw_stacks(view, jobs[0] if jobs else None, look or StackLook(), width, height)

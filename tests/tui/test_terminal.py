@@ -29,6 +29,7 @@ from gputop.tui.screens.main_screen import MainScreen
 
 class Watch:
     history, simulated, title, stuck, past_samples = None, True, "broken", "", 0
+    asked_pid = None
     def start(self, on_judgement, on_end, on_notice):
         if "{when}" == "start": raise ValueError("no luck")
         frame = Frame(time_seconds=0.0, monotonic_seconds=1.0, node="node", gpus=(None,))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ...probes.frame import Frame, JobFrame, RankFrame
+from ...probes.frame import JobFrame, RankFrame
 from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DOT
@@ -39,9 +39,13 @@ class Rows(NamedTuple):
     timeline: int
 
 
-def jobs_in_order(frame: Frame) -> list[JobFrame]:
-    """The largest first, those of which nobody lives last."""
-    return sorted(frame.jobs, key=lambda job: (not job.living, -len(job.living), job.id))
+def jobs_in_order(view: View) -> list[JobFrame]:
+    """The one that was asked for, then the largest first, those of which nobody lives last."""
+    asked = view.asked_job
+    return sorted(
+        view.frame.jobs,
+        key=lambda job: (job is not asked, not job.living, -len(job.living), job.id),
+    )
 
 
 def ranks_shown(view: View, job: JobFrame) -> list[RankFrame]:
@@ -150,7 +154,7 @@ def _odd(ranks: Sequence[RankFrame]) -> int | None:
 
 
 def _titles(view: View, job: JobFrame, width: int) -> list[Line]:
-    jobs = jobs_in_order(view.frame)
+    jobs = jobs_in_order(view)
     titles = [heading(plain(job.name) or "job", width, f" {DOT} ".join(_summary(view, job, jobs)))]
     if len(jobs) > 1:
         line = LineBuilder(width).gap()

@@ -49,12 +49,16 @@ class JobScreen(PictureScreen):
         job = self._job(view) if view else None
         if view is None or job is None:
             return
-        ids = [each.id for each in jobs_in_order(view.frame)]
+        ids = [each.id for each in jobs_in_order(view)]
         self._job_id = ids[(ids.index(job.id) + step) % len(ids)]
         self.selected = None
         self.redraw()
 
+    def begin_anew(self) -> None:
+        super().begin_anew()
+        self._job_id = ""
+
     def _job(self, view: View) -> JobFrame | None:
         """The one chosen; the first where that is gone."""
-        jobs = jobs_in_order(view.frame)
+        jobs = jobs_in_order(view)
         return next((job for job in jobs if job.id == self._job_id), next(iter(jobs), None))

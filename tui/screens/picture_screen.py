@@ -163,6 +163,10 @@ class PictureScreen(Screen[None]):
     def open(self, target: Target) -> None:
         """Go into what is selected."""
 
+    def begin_anew(self) -> None:
+        """Another job is watched: what was chosen of the one before is nothing any more."""
+        self.selected = None
+
     def action_move(self, steps: int) -> None:
         view = self.view()
         found = list(self.targets(view)) if view else []

@@ -96,11 +96,16 @@ class StackScreen(PictureScreen):
         job = self._job(view) if view else None
         if view is None or job is None:
             return
-        ids = [each.id for each in jobs_in_order(view.frame)]
+        ids = [each.id for each in jobs_in_order(view)]
         self._job_id = ids[(ids.index(job.id) + 1) % len(ids)]
         self.selected = None
         self._look = StackLook()
         self.redraw()
+
+    def begin_anew(self) -> None:
+        super().begin_anew()
+        self._job_id = ""
+        self._look = StackLook()
 
     def action_copy(self) -> None:
         text = self._text()
@@ -147,7 +152,7 @@ class StackScreen(PictureScreen):
 
     def _job(self, view: View) -> JobFrame | None:
         """The one chosen; the first where that is gone."""
-        jobs = jobs_in_order(view.frame)
+        jobs = jobs_in_order(view)
         return next((job for job in jobs if job.id == self._job_id), next(iter(jobs), None))
 
     def _wish(self) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from ...probes.frame import Frame, GpuFrame, JobFrame
+from ...probes.frame import GpuFrame, JobFrame
 from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
@@ -26,7 +26,7 @@ def top_line(view: View, width: int) -> Line:
     """The line, with the findings and the time always at its right end."""
     ending = _ending(view, wide=width >= 70)
     room = width - spans_width(ending) - 2
-    parts = _parts(view.frame, wide=width >= 120)
+    parts = _parts(view, wide=width >= 120)
     while len(parts) > 1 and _taken(parts, _gap(width)) > room:
         parts.remove(max(reversed(parts), key=lambda part: part[0]))
     line = LineBuilder(max(0, width - spans_width(ending))).gap()
@@ -55,7 +55,8 @@ def _model(name: str | None, *, wide: bool) -> str:
     return words[0].split("-")[0]
 
 
-def _parts(frame: Frame, *, wide: bool) -> list[_Part]:
+def _parts(view: View, *, wide: bool) -> list[_Part]:
+    frame = view.frame
     parts: list[_Part] = [
         (7, [("gputop", "brand")]),
         (0, [(plain(frame.node), "strong")]),
@@ -63,8 +64,10 @@ def _parts(frame: Frame, *, wide: bool) -> list[_Part]:
         (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
     if frame.running:
-        most = max(frame.running, key=lambda job: len(job.ranks))
-        parts += _job_parts(most, len(frame.running) - 1)
+        asked = view.asked_job
+        ids = [asked.id] if asked else []
+        first = max(frame.running, key=lambda job: (job.id in ids, len(job.ranks)))
+        parts += _job_parts(first, len(frame.running) - 1)
     else:
         parts += _last_parts(frame.jobs)
     return parts
@@ -85,7 +88,7 @@ def _last_parts(jobs: Sequence[JobFrame]) -> list[_Part]:
 
 
 def _job_parts(job: JobFrame, others: int) -> list[_Part]:
-    name = plain(job.name) + (f" +{others} jobs" if others else "")
+    name = plain(job.name) + (f" +{format.counted(others, 'job')}" if others else "")
     parts: list[_Part] = [(1, [(name, "strong")])]
     world = f" of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else ""
     parts.append((5, [(f"{format.counted(len(job.ranks), 'rank')}{world}", "text")]))
