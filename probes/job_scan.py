@@ -7,7 +7,7 @@ users' processes without rights only the launchers are told from the rest.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from .frame import JobFrame
 from .interest import Interest
 from .jobs import group_jobs
 from .proc import ProcessSource
-from .proc_command import kind_of, python_of
+from .proc_command import is_gputop, kind_of, python_of
 from .proc_files import read_file
 from .proc_gpu_files import open_gpus
 from .proc_ranks import Identity, identity_of
@@ -41,12 +41,14 @@ def jobs_here(root: Path = Path("/")) -> tuple[JobFrame, ...]:
         root: of the file system with ``proc`` in it.
     """
     found = dict(_candidates(root))
+    return jobs_with(_outermost(found), root)
+
+
+def jobs_with(pids: Iterable[int], root: Path = Path("/")) -> tuple[JobFrame, ...]:
+    """What whoever watches these processes would see of jobs, the oldest first; as `jobs_here`."""
     interest = Interest()
-    for pid, candidate in found.items():
-        above = found.get(candidate.parent_pid)
-        # A loader's worker has inherited its rank's name.
-        if candidate.launcher or above is None or above.identity != candidate.identity:
-            interest.attach(pid)
+    for pid in pids:
+        interest.attach(pid)
     if not interest.attached():
         return ()
     source = ProcessSource(interest, root)
@@ -54,6 +56,14 @@ def jobs_here(root: Path = Path("/")) -> tuple[JobFrame, ...]:
         return group_jobs(source.read(), ()).jobs
     finally:
         source.close()
+
+
+def _outermost(found: Mapping[int, _Candidate]) -> Iterator[int]:
+    for pid, candidate in found.items():
+        above = found.get(candidate.parent_pid)
+        # A loader's worker has inherited its rank's name.
+        if candidate.launcher or above is None or above.identity != candidate.identity:
+            yield pid
 
 
 def _candidates(root: Path) -> Iterator[tuple[int, _Candidate]]:
@@ -77,7 +87,7 @@ def _candidate(folder: str, pid: int, on_gpus: bool) -> _Candidate | None:
     kind = kind_of(command)
     if kind == "launcher":
         return _Candidate(stat.parent_pid, None, launcher=True)
-    if kind != "program" or python_of(command) is None or _is_ours(command):
+    if kind != "program" or python_of(command) is None or is_gputop(command):
         return None
     identity = _identity(folder, pid, command)
     if identity is None and not (on_gpus and open_gpus(f"{folder}/fd")):
@@ -99,9 +109,3 @@ def _identity(folder: str, pid: int, command: tuple[str, ...]) -> Identity | Non
             environment=environment,
         )
     )
-
-
-def _is_ours(command: tuple[str, ...]) -> bool:
-    """Another gputop, which may have been started from within a job's shell."""
-    python = python_of(command)
-    return python is not None and python.name.rpartition("/")[2] == "gputop"

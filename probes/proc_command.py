@@ -101,6 +101,13 @@ def python_of(command: Sequence[str]) -> Python | None:
     return Python("nothing", "", ())
 
 
+def is_gputop(command: Sequence[str]) -> bool:
+    """Whether it is another gputop, which may have been started from within a job's shell."""
+    python = python_of(command)
+    name = _base(python.name) if python is not None else _base(command[0]) if command else ""
+    return name == "gputop"
+
+
 def kind_of(command: tuple[str, ...] | None) -> CommandKind:
     """The part that a process of this command line plays in starting others."""
     return _kind_of(command or ())

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -50,6 +51,36 @@ def job(folder: Path, script: str, rank: int = 0) -> Iterator[int]:
         process.communicate()
 
 
+class Shell(NamedTuple):
+    """A shell in which somebody has started two jobs of one script."""
+
+    pid: int
+    jobs: list[int]
+    script: str
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    script = f"sweep-{os.getpid()}.py"
+    (tmp_path / script).write_text(TRAIN)
+    start = f"RANK=0 LOCAL_RANK=0 WORLD_SIZE=1 {sys.executable} {script} & echo $!; "
+    process = subprocess.Popen(
+        ["sh", "-c", f"{start * 2} wait"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline().strip() for _ in range(4)]
+        jobs = sorted(int(line) for line in lines if line != "ready")
+        yield Shell(process.pid, jobs, script)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*GPUTOP, *words], capture_output=True, text=True, timeout=60, check=False
@@ -70,6 +101,54 @@ def test_a_pipe_gets_the_list_with_what_to_type(command: str, tmp_path: Path) ->
     assert "say which one" in done.stderr
     jobs = msgspec.json.decode(listed.stdout)["jobs"]
     assert {rank["pid"] for each in jobs for rank in each["ranks"]} >= set(pids)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("attach",), ("attach", "--once"), ("stacks",), ("diagnose",), ()],
+    ids=lambda words: " ".join(words) or "short",
+)
+def test_a_process_above_several_jobs_is_asked_about(words: tuple[str, ...], shell: Shell) -> None:
+    done = run(*words, str(shell.pid))
+    assert done.returncode == 2, done.stdout
+    first, second = shell.jobs
+    assert (
+        f"2 jobs run below process {shell.pid}: say which one (pid {first}, {second})"
+        in done.stderr
+    )
+    command = next(iter(words), "attach")
+    lines = done.stdout.splitlines()
+    assert [line.split()[:3] for line in lines] == [
+        ["gputop", command, str(pid)] for pid in shell.jobs
+    ]
+
+
+def test_one_job_below_a_process_is_taken(shell: Shell) -> None:
+    os.kill(shell.jobs[0], signal.SIGKILL)
+    done = run("attach", str(shell.pid), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    ranks = [rank for job in msgspec.json.decode(done.stdout)["jobs"] for rank in job["ranks"]]
+    assert shell.jobs[1] in {rank["pid"] for rank in ranks}
+
+
+@pytest.mark.parametrize("command", ["attach", "stacks"])
+def test_a_name_that_several_have_is_asked_about(command: str, shell: Shell) -> None:
+    done = run(command, "--name", shell.script)
+    assert done.returncode == 2, done.stdout
+    first, second = shell.jobs
+    fit = f"2 jobs fit {shell.script!r}: say which one (pid {first}, {second})"
+    assert fit in done.stderr
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_on_a_terminal_those_that_have_the_name_are_offered(shell: Shell, tmp_path: Path) -> None:
+    with ExitStack() as both:
+        other = both.enter_context(job(tmp_path, "tune.py"))
+        terminal = both.enter_context(screen_of("attach", "--name", shell.script))
+        offered = terminal.wait_for("2 jobs", 30)
+        assert str(other) not in offered.split()
+        pick(terminal, shell.jobs[1])
+        terminal.wait_for(f"live pid {shell.jobs[1]}", 30)
 
 
 def run_alone(script: str) -> subprocess.CompletedProcess[str]:

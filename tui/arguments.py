@@ -246,7 +246,7 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
         "--name",
         type=values.regular_expression,
         metavar="REGEX",
-        help="the oldest training process whose command fits",
+        help="of the job with a process whose command fits",
     )
 
 

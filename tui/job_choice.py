@@ -1,4 +1,4 @@
-"""Which job is meant where none is named: the only one, or one of those that are listed."""
+"""Which job is meant: the only one that fits what was asked for, or one of those that are listed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from collections.abc import Sequence
 import msgspec
 
 from ..probes.frame import JobFrame
-from ..probes.job_scan import jobs_here
+from ..probes.job_scan import jobs_here, jobs_with
+from ..probes.proc_parents import is_leaf, parent_pid
 from ..probes.sample import SCHEMA_VERSION
 from . import format
 from .exits import COULD_NOT_LOOK, complain
 from .glyphs import DOT
 from .job_words import owner_words, size_words
+from .jobs_of import jobs_of
 from .lines import plain
+from .named_processes import pids_named
 from .output import say, say_json
 
 NO_JOB = "no training job was found on this node; gputop attach PID watches any process"
@@ -30,9 +33,13 @@ def choose(options: Namespace, *, screen: bool) -> int | None:
     """Fill ``options.pid``, or ``options.jobs`` where the reader can choose; else the exit code.
 
     Args:
-        options: of a command that is about one job, and names none.
+        options: of a command that is about one job; what was asked for may be more, or nothing.
         screen: there is one on which to choose.
     """
+    if options.pid:
+        return _choose_below(options, options.pid[0], screen=screen)
+    if options.name:
+        return _choose_named(options, options.name, screen=screen)
     jobs = jobs_here()
     if not jobs:
         return complain(NO_JOB, COULD_NOT_LOOK)
@@ -40,6 +47,39 @@ def choose(options: Namespace, *, screen: bool) -> int | None:
         options.pid = [pid_of(jobs[0])]
         options.notices.append(f"the only job here: {plain(jobs[0].name)}, pid {options.pid[0]}")
         return None
+    return _offer(options, jobs, f"{len(jobs)} jobs run here", screen=screen)
+
+
+def _choose_below(options: Namespace, pid: int, *, screen: bool) -> int | None:
+    """A shell, or init, may have started several jobs."""
+    if is_leaf(pid):
+        return None
+    jobs = jobs_of(jobs_with([pid]), pid, parent_pid)
+    if len(jobs) < 2:
+        return None
+    options.pid = []
+    return _offer(options, jobs, f"{len(jobs)} jobs run below process {pid}", screen=screen)
+
+
+def _choose_named(options: Namespace, pattern: str, *, screen: bool) -> int | None:
+    fitting = pids_named(pattern)
+    if not fitting:
+        why = f"no training process fits {pattern!r}: gputop attach lists the jobs"
+        return complain(why, COULD_NOT_LOOK)
+    all_jobs = jobs_with(fitting)
+    by_pid = {pid: jobs_of(all_jobs, pid, parent_pid) for pid in fitting}
+    wanted = {job.id for found in by_pid.values() for job in found}
+    jobs = [job for job in all_jobs if job.id in wanted]
+    if len(jobs) > 1:
+        return _offer(options, jobs, f"{len(jobs)} jobs fit {pattern!r}", screen=screen)
+    options.pid = [next((pid for pid, found in by_pid.items() if found), fitting[0])]
+    return None
+
+
+def _offer(
+    options: Namespace, jobs: Sequence[JobFrame], how_many: str, *, screen: bool
+) -> int | None:
+    """Let the reader choose one, or list them; the exit code where nobody can be asked."""
     if screen:
         options.jobs = jobs
         return None
@@ -47,7 +87,8 @@ def choose(options: Namespace, *, screen: bool) -> int | None:
         say_json(msgspec.json.encode({"schema_version": SCHEMA_VERSION, "jobs": jobs}) + b"\n")
     else:
         say("\n".join(job_lines(jobs, options.command)), ascii_only=options.ascii)
-    return complain(f"{len(jobs)} jobs run here: say which one", COULD_NOT_LOOK)
+    pids = ", ".join(str(pid_of(job)) for job in jobs)
+    return complain(f"{how_many}: say which one (pid {pids})", COULD_NOT_LOOK)
 
 
 def job_lines(jobs: Sequence[JobFrame], command: str) -> list[str]:

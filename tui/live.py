@@ -68,8 +68,8 @@ def report(options: Namespace) -> int:
 
 
 def _choose(options: Namespace, *, screen: bool) -> int | None:
-    """Find the job of a command that must have one; the exit code where there is nothing to do."""
-    if options.command not in ("attach", "stacks") or options.pid or options.name:
+    """Find the job of a command that is about one; the exit code where there is nothing to do."""
+    if options.command not in ("attach", "stacks") and not options.pid:
         return None
     from .job_choice import choose
 
@@ -126,10 +126,6 @@ def _feed(options: Namespace, once: bool) -> Feed:
             return DemoFeed(options.scenario, options.interval)
         except UnknownScenario as error:
             raise UsageError(str(error)) from error
-    if options.name:
-        from .asked_job import pid_named
-
-        options.pid = [pid_named(options.name)]
     pids: list[int] = options.pid
     for pid in pids:
         if why := refusal(pid):

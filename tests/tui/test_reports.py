@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gputop.probes.feeds import FeedError
-from gputop.tui.asked_job import pid_named
+from gputop.tui.named_processes import pids_named
 
 SLEEPS = "print('ready', flush=True); import time; time.sleep(60)"
 
@@ -77,6 +76,14 @@ def test_no_python_says_so() -> None:
 
 
 def test_a_job_by_its_name(sleeper: int) -> None:
-    assert pid_named("gputop-test-sleep(er)") == sleeper
-    with pytest.raises(FeedError, match="no training process"):
-        pid_named("no such job as th[i]s")
+    assert pids_named("gputop-test-sleep(er)") == [sleeper]
+    ended = gputop("stacks", "--name", "gputop-test-sleep(er)", "--format", "json")
+    ranks = json.loads(ended.stdout)["job"]["ranks"]
+    assert [rank["pid"] for rank in ranks] == [sleeper], ended.stderr
+
+
+def test_a_name_that_nothing_has() -> None:
+    ended = gputop("attach", "--name", "no such job as th[i]s")
+    assert ended.returncode == 2
+    assert "no training process fits" in ended.stderr
+    assert "gputop attach lists the jobs" in ended.stderr
