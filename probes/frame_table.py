@@ -39,7 +39,11 @@ STARTUP = (
     Row("startup", "imports modules", "importlib/_bootstrap.py", "*", READ),
 )
 
+PROBE_FOLDER = "probes/inprocess/"
+"""Of our own code inside the job, below whatever gputop's own folder is called there."""
+
 THIN = (
+    Row("", "", PROBE_FOLDER, "*"),
     # Wrappers around every call of what was compiled: nothing is compiled in them.
     Row("", "", "torch/_dynamo/eval_frame.py", "_fn inner compile_wrapper __call__ _call_impl"),
     Row("", "", "torch/_dynamo/external_utils.py", "*"),

@@ -8,7 +8,7 @@ import msgspec
 
 from .frame import Frame, JobFrame, RankFrame
 from .rank_reading import Stack, StackReading
-from .stack_phase import OTHER, Told, own_frame, phase_of
+from .stack_phase import OTHER, Told, own_frame, phase_of, without_probe
 
 
 class StackGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,9 @@ def merge(job: JobFrame, frame: Frame) -> tuple[StackGroup, ...]:
 
 
 def _main(reading: StackReading | None) -> Stack:
-    return reading.main_stacks[-1] if reading is not None and reading.main_stacks else ()
+    if reading is None or not reading.main_stacks:
+        return ()
+    return without_probe(reading.main_stacks[-1])
 
 
 def _place(rank: RankFrame, stack: Stack) -> object:

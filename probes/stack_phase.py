@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from .frame_table import INNERMOST, STARTUP, THIN, WHOLE, Row
+from .frame_table import INNERMOST, PROBE_FOLDER, STARTUP, THIN, WHOLE, Row
 from .rank_reading import Stack, StackFrameReading
 
 _MARGIN_SIGMAS = 1.96
@@ -75,6 +75,11 @@ def margin(share: float, samples: int) -> float:
     return _MARGIN_SIGMAS * math.sqrt(spread) / (1 + squared / samples)
 
 
+def without_probe(stack: Stack) -> Stack:
+    """The stack as it would be without gputop in the job: the probe wraps functions of torch."""
+    return tuple(frame for frame in stack if not _is_probe(frame.file))
+
+
 def own_frame(stack: Stack) -> StackFrameReading | None:
     """The innermost function that is the user's and no library's; where a stall is sought first."""
     return next((frame for frame in stack if is_own(frame)), None)
@@ -99,10 +104,14 @@ def _innermost(frames: Sequence[StackFrameReading]) -> Told | None:
     return None
 
 
+def _is_probe(file: str) -> bool:
+    return f"/{PROBE_FOLDER}" in f"/{file}"
+
+
 @lru_cache(maxsize=256)
 def _is_own(file: str) -> bool:
     first = file.lstrip("/").split("/", 1)[0].removesuffix(".py")
-    library = first in _LIBRARIES or first in sys.stdlib_module_names
+    library = _is_probe(file) or first in _LIBRARIES or first in sys.stdlib_module_names
     return not (
         library or file.startswith("<") or "/site-packages/" in file or "/lib/python" in file
     )

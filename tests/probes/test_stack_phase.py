@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from gputop.probes.frame import Frame, JobFrame, RankFrame
 from gputop.probes.frame_table import INNERMOST, READ, WHOLE
-from gputop.probes.rank_reading import Stack, StackFrameReading
-from gputop.probes.stack_phase import margin, own_frame, phase_of, place_of, vote
+from gputop.probes.inprocess.instruments import patching
+from gputop.probes.rank_reading import Stack, StackFrameReading, StackReading
+from gputop.probes.stack_groups import merge
+from gputop.probes.stack_phase import margin, own_frame, phase_of, place_of, vote, without_probe
 
+ROOT = Path(__file__).parent.parent.parent
 STACKS = Path(__file__).parent.parent / "fixtures/stacks"
 """Captured by ``tests/attach/capture.py`` from torch 2.13, lightning 2.6, transformers 5.24 and
 accelerate 1.15; each file is one situation, named framework-place."""
@@ -181,3 +185,39 @@ def test_where_the_user_is() -> None:
     assert frame.file.endswith("hold.py")
     assert own_frame(stack("torch/_tensor.py:backward", "threading.py:wait")) is None
     assert place_of(stack("src/data.py:load_batch")[0]) == "load_batch (src/data.py:1)"
+
+
+@pytest.mark.parametrize(
+    "folder", ["", "gputop/", "/opt/venv/lib/python3.11/gputop/", "/srv/tools/"]
+)
+@pytest.mark.parametrize("name", sorted(path.stem for path in STACKS.glob("*.json")))
+def test_the_probe_around_a_function_changes_nothing(name: str, folder: str) -> None:
+    bare = captured(name)
+    wrapper = StackFrameReading(
+        name="Patching.within.<locals>.ours",
+        file=f"{folder}{Path(patching.__file__).relative_to(ROOT)}",
+        line=97,
+    )
+    for place in range(len(bare) + 1):
+        wrapped = (*bare[:place], wrapper, *bare[place:])
+        assert phase_of(wrapped) == phase_of(bare)
+        assert own_frame(wrapped) == own_frame(bare)
+        assert without_probe(wrapped) == bare
+
+
+def test_ranks_are_in_one_group_whether_or_not_the_probe_is_around_what_they_call() -> None:
+    bare = captured("bare-backward")
+    wrapper = StackFrameReading(
+        name="ours", file="probes/inprocess/instruments/patching.py", line=97
+    )
+    wrapped = tuple(each for frame in bare for each in (frame, wrapper))
+    readings = [
+        StackReading(monotonic_seconds=1.0, pid=pid, start_time_seconds=1.0, main_stacks=(stack,))
+        for pid, stack in ((1, bare), (2, wrapped))
+    ]
+    ranks = [RankFrame(rank=pid, pid=pid, start_time_seconds=1.0) for pid in (1, 2)]
+    job = JobFrame(id="job", name="train.py", ranks=tuple(ranks))
+    frame = Frame(time_seconds=1.0, monotonic_seconds=1.0, node="n", stacks=tuple(readings))
+    (group,) = merge(job, frame)
+    assert group.pids == (1, 2)
+    assert group.stack == bare
