@@ -12,10 +12,10 @@ from ..probes.derive import derive
 from ..probes.feeds import CollectorFeed, FeedError
 from ..probes.means import Means, means_here, means_of
 from ..probes.sample import Sample, SourceStatus
-from .asked_job import job_of
 from .attaching import refusal
 from .doctor_sources import gpu_number, statuses
 from .exits import COULD_NOT_LOOK, OK, complain
+from .jobs_of import job_of
 from .output import say, say_json
 
 PATIENCE_SECONDS = 4.0
