@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..probes.derive_activity import LEAST_SAMPLES
 from ..probes.frame import Frame, JobFrame, RankFrame
 from ..probes.stack_groups import StackGroup, merge
 from ..probes.stack_phase import place_of
+from . import format
 
 ORIGINS = {"measured": "probe", "sampled": "stacks", "inferred": "threads"}
 
@@ -63,10 +65,15 @@ def _state(rank: RankFrame) -> str:
     if activity.cpu_cores is not None:
         words.append(f"{activity.cpu_cores:.2f} cores")
     if rank.phase_votes:
-        words.append(
-            f"{rank.phase_share or 0:.0%} ± {rank.phase_margin or 0:.0%} of {rank.phase_votes} stacks"
-        )
+        words.append(_votes(rank.phase_votes, rank.phase_share or 0.0, rank.phase_margin or 0.0))
     return ", ".join(words)
+
+
+def _votes(stacks: int, share: float, margin: float) -> str:
+    """How many stacks told the phase; a share of so few would only look exact."""
+    if stacks < LEAST_SAMPLES:
+        return f"{share * stacks:.0f} of {format.counted(stacks, 'stack')}"
+    return f"{share * 100:.0f} % ± {margin * 100:.0f} % of {stacks} stacks"
 
 
 def _why_no_stack(rank: RankFrame) -> str:

@@ -9,7 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from gputop.probes.frame import JobFrame, RankFrame
+from gputop.probes.rank_frame import ActivityFrame
+from gputop.probes.stack_phase import margin
 from gputop.tui.named_processes import pids_named
+from gputop.tui.rank_lines import rank_lines
 
 SLEEPS = "print('ready', flush=True); import time; time.sleep(60)"
 
@@ -87,3 +91,27 @@ def test_a_name_that_nothing_has() -> None:
     assert ended.returncode == 2
     assert "no training process fits" in ended.stderr
     assert "gputop attach lists the jobs" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("votes", "share", "told"),
+    [
+        (1, 1.0, "1 of 1 stack"),
+        (3, 1.0, "3 of 3 stacks"),
+        (3, 2 / 3, "2 of 3 stacks"),
+        (99, 1 / 3, "33 of 99 stacks"),
+        (100, 0.5, "50 % ± 10 % of 100 stacks"),
+    ],
+)
+def test_a_share_is_told_of_enough_stacks_only(votes: int, share: float, told: str) -> None:
+    rank = RankFrame(
+        rank=0,
+        pid=7,
+        start_time_seconds=1.0,
+        activity=ActivityFrame(state="R"),
+        phase_votes=votes,
+        phase_share=share,
+        phase_margin=margin(share, votes),
+    )
+    (line,) = rank_lines(JobFrame(id="job", name="train.py", ranks=(rank,)))
+    assert line.endswith(f", {told}")
