@@ -10,7 +10,7 @@ from . import format
 from .lines import plain
 from .missing import mute_gpus, why_no_gpus
 from .rank_lines import group_lines, means_line, rank_lines
-from .widgets.evidence import evidence_text, runs_text, subject_text
+from .widgets.evidence import evidence_text, runs_text, subject_text, sureness_text
 
 
 def as_text(
@@ -103,9 +103,10 @@ def _reasons(blind: Sequence[Blind]) -> Iterator[str]:
 
 def _finding_lines(finding: Finding) -> Iterator[str]:
     pending = finding.state == "pending"
-    seen = f" (pending, seen {format.duration(finding.seen_seconds)})" if pending else ""
-    who = subject_text(finding.subject)
-    yield f"{finding.severity.upper()} {finding.id} {finding.name}: {who}{seen}"
+    seen = f"pending, seen {format.duration(finding.seen_seconds)}" if pending else ""
+    doubts = ", ".join(filter(None, (sureness_text(finding), seen)))
+    who = subject_text(finding.subject) + (f" ({doubts})" if doubts else "")
+    yield f"{finding.severity.upper()} {finding.id} {finding.name}: {who}"
     for each in finding.evidence:
         yield f"    {evidence_text(each)}"
     yield f"    next: {finding.next_step}"

@@ -66,6 +66,7 @@ class CollectiveMismatch(Rule):
             severity="error" if found.seconds >= self.limit["error_seconds"] else "warning",
             confidence=1.0 if counted else 0.9 if odd and len(found.looks) > 2 else 0.6,
             evidence=self._evidence(found, fewer),
+            next_step=self.next_step.replace("PID", str((odd or found.looks[0].rank).pid)),
             since_monotonic_seconds=scene.frame.monotonic_seconds - found.seconds,
         )
 

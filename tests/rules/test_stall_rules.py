@@ -351,6 +351,7 @@ def test_ranks_that_wait_in_different_places() -> None:
     assert told(played) == {"RUN404": VICTIM}
     words = evidence(played.one("RUN404"), "waiting in different places").value
     assert "rank 3: main (train.py:120)" in str(words)
+    assert f"gputop stacks {rank_pid(VICTIM)} shows" in played.one("RUN404").next_step
 
 
 def test_ranks_that_wait_in_one_place() -> None:
@@ -416,6 +417,7 @@ def test_a_rank_of_another_node_is_named_by_its_host() -> None:
     assert finding.subject.kind == "job"
     words = evidence(finding, "launched fewer collectives, by NCCL RAS").value
     assert "rank 8 on 10.0.0.7: 1009" in str(words)
+    assert any(f"gputop stacks {rank_pid(rank)} shows" in finding.next_step for rank in ALL)
 
 
 def probed(launched: Sequence[int], own: Sequence[int | None]) -> Script:

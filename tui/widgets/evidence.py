@@ -54,6 +54,9 @@ _UNITS = (
     "_celsius",
 )
 
+SURE_FROM = 0.8
+"""Confidence from which a finding is told without it."""
+
 _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
 
 
@@ -95,6 +98,11 @@ def subject_text(subject: Subject) -> str:
     if subject.kind in ("host", "node"):
         return subject.kind
     return plain(subject.id)
+
+
+def sureness_text(finding: Finding) -> str:
+    """``60 % sure``, where that is little enough to be told; else empty."""
+    return f"{finding.confidence * 100:.0f} % sure" if finding.confidence < SURE_FROM else ""
 
 
 def age_seconds(finding: Finding, now_seconds: float) -> float:

@@ -17,6 +17,7 @@ from .evidence import (
     of_one_rule,
     same_kind_text,
     subjects_text,
+    sureness_text,
     unseen_seconds,
 )
 from .marks import severity_mark
@@ -133,8 +134,17 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     unseen = unseen_seconds(finding, view.frame)
     if unseen:
         line.add(f"not seen for {format.duration(unseen)} {DOT} ", "dim")
+    _add_sureness(line, finding)
     _add_evidence(line, finding.evidence)
     return line.line()
+
+
+def _add_sureness(line: LineBuilder, finding: Finding) -> None:
+    """How sure it is, unless that would cut the first of what proves it."""
+    sure = sureness_text(finding)
+    first = evidence_text(finding.evidence[0]) if finding.evidence else ""
+    if sure and len(sure) + len(_LINK) + width_of(first) <= line.room:
+        line.add(sure, "warm").add(_LINK if first else "", "dim")
 
 
 def _add_evidence(line: LineBuilder, evidence: Sequence[Evidence]) -> None:
