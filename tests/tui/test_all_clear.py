@@ -56,6 +56,13 @@ def test_no_tick_without_gpus() -> None:
     assert TICK not in main(changed(clean(), gpus=()))
 
 
+@pytest.mark.parametrize("once", [False, True])
+def test_one_look_at_a_job_says_that_it_cannot_see_a_stall(once: bool) -> None:
+    text = main(clean(), once=once, asked_pid=51877)
+    assert (TICK in text) is not once
+    assert ("one look cannot see a stall: gputop diagnose 51877 watches for one" in text) is once
+
+
 @pytest.mark.parametrize("width", [60, 80, 132])
 def test_no_tick_while_rules_cannot_look(width: int) -> None:
     blind = (Blind(id="HW201", name="thermal slowdown", reason="no permission"),)
