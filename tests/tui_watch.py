@@ -227,10 +227,12 @@ def app_of(
     *,
     ascii_only: bool = False,
     clock: Callable[[], float] | None = None,
+    pid: int | None = None,
     **watch: Any,
 ) -> tuple[GputopApp, StillWatch]:
     """An application over one judgement."""
     still = StillWatch(judged or judgement(), **watch)
+    still.asked_pid = pid
     return GputopApp(still, ascii_only=ascii_only, clock=clock or Clock()), still
 
 

@@ -16,11 +16,12 @@ from ..probes.feeds import FeedError
 from ..probes.frame import Frame
 from ..rules.finding import Blind, Finding, Judgement
 from .exits import COULD_NOT_LOOK, OK, complain
+from .followed_job import FollowedJob
 from .lines import text_of, width_of
 from .missing import HELP_WITHOUT_DRIVER, why_no_gpus
 from .output import say, say_json
 from .screens.main_picture import draw
-from .view import MIN_WIDTH, View
+from .view import MIN_WIDTH, Asked, View
 from .watch import Watch
 
 LOOK_SECONDS = 1.0
@@ -90,7 +91,7 @@ def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
         judgement=judgement,
         history=watch.history,
         title=watch.title,
-        asked_pid=watch.asked_pid,
+        asked=_asked(judgement.frame, watch.asked_pid),
         shaded=True,
         once=True,
     )
@@ -105,6 +106,14 @@ def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
     if limit is not None:
         lines = (part for line in lines for part in _wrapped(line, width))
     return "\n".join(line for line in lines if line)
+
+
+def _asked(frame: Frame, pid: int | None) -> Asked | None:
+    if pid is None:
+        return None
+    followed = FollowedJob(pid)
+    followed.follow(frame)
+    return followed.asked(frame)
 
 
 def _limit() -> int | None:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from ..probes.frame import Frame
 from ..rules.finding import Judgement
-from .view import SORT_KEYS, SortKey, Target, View, WatchLike
+from .followed_job import FollowedJob
+from .view import SORT_KEYS, Asked, SortKey, Target, View, WatchLike
 
 INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SLACK_SECONDS = 2.0
@@ -26,6 +28,8 @@ class Reader(msgspec.Struct):
     held_since: float = 0.0
     ended: str | None = None
     sort: SortKey = "gpu"
+    followed: FollowedJob | None = None
+    """What the reader has come for, if for anything in particular."""
 
     @property
     def shown(self) -> Judgement | None:
@@ -40,7 +44,19 @@ class Reader(msgspec.Struct):
     def take(self, judgement: Judgement) -> None:
         """Something new has come."""
         self.newest = judgement
+        if self.followed is not None:
+            self.followed.follow(judgement.frame)
         self.arrived = self.clock()
+
+    def _asked(self, frame: Frame) -> Asked | None:
+        """What has become of the process that is watched now, if it is one."""
+        pid = self.watch.asked_pid
+        if pid is None:
+            return None
+        if self.followed is None or self.followed.pid != pid:
+            self.followed = FollowedJob(pid)
+            self.followed.follow(frame)
+        return self.followed.asked(frame)
 
     def toggle_hold(self) -> bool:
         """Hold what is shown, or let it go. Whether it is held now."""
@@ -78,7 +94,6 @@ class Reader(msgspec.Struct):
             judgement=judgement,
             history=self.watch.history,
             title=self.watch.title,
-            asked_pid=self.watch.asked_pid,
             paused_seconds=None if self.held is None else self.clock() - self.held_since,
             silent_seconds=self.silent_seconds(),
             ended=self.ended,
@@ -86,5 +101,6 @@ class Reader(msgspec.Struct):
             sort=self.sort,
             interval_seconds=self.interval_seconds,
             selected=selected,
+            asked=self._asked(judgement.frame),
             shaded=self.shaded,
         )

@@ -11,7 +11,6 @@ from ..probes.frame import Frame, JobFrame, ProcessFrame, RankFrame
 from ..probes.sample import Reply
 from ..rules.finding import Finding, Judgement
 from ..rules.history import History
-from .jobs_of import job_of
 from .lines import Line
 
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
@@ -64,14 +63,22 @@ class WatchLike(Protocol):
     def close(self) -> None: ...
 
 
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """The process that a user has come for, and where that has led."""
+
+    pid: int
+    job: JobFrame | None = None
+    """As it was last seen alive; ``None``: it has led to none so far."""
+    over_seconds: float | None = None
+    """How long ago it was found to have ended; ``None``: it has not."""
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a picture depends on, apart from its size."""
 
     judgement: Judgement
     history: History
     title: str = "live"
-    asked_pid: int | None = None
-    """Of the job that was asked for, if one was: screens begin with it."""
     paused_seconds: float | None = None
     silent_seconds: float = 0.0
     """For how long nothing has come, where that is too long."""
@@ -83,6 +90,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     selected: Target | None = None
     shaded: bool = False
     """Parts of a bar must differ without colours too."""
+    asked: Asked | None = None
+    """``None``: for no process in particular. Screens begin with its job."""
     once: bool = False
     """One picture and no more: nobody can wait for a finding to last, or press a key."""
 
@@ -90,11 +99,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     def frame(self) -> Frame:
         """The frame shown."""
         return self.judgement.frame
-
-    @property
-    def asked_job(self) -> JobFrame | None:
-        """The job that was asked for; ``None`` where none was, or it is not there."""
-        return None if self.asked_pid is None else job_of(self.frame, self.asked_pid)
 
     def findings(self, *states: str) -> list[Finding]:
         """Those of these states that the filter lets through, in their order."""

@@ -12,6 +12,7 @@ from gputop.rules.finding import Blind, Judgement
 from gputop.tui.lines import text_of
 from gputop.tui.screens.finding_screen import FindingScreen
 from gputop.tui.screens.main_picture import draw
+from gputop.tui.view import Asked
 
 from tui_watch import changed, finding, judgement, played, view, with_gpu
 
@@ -58,7 +59,7 @@ def test_no_tick_without_gpus() -> None:
 
 @pytest.mark.parametrize("once", [False, True])
 def test_one_look_at_a_job_says_that_it_cannot_see_a_stall(once: bool) -> None:
-    text = main(clean(), once=once, asked_pid=51877)
+    text = main(clean(), once=once, asked=Asked(pid=51877))
     assert (TICK in text) is not once
     assert ("one look cannot see a stall: gputop diagnose 51877 watches for one" in text) is once
 

@@ -13,8 +13,9 @@ from gputop.probes.frame import Frame, JobFrame, RankFrame
 from gputop.probes.probe_reading import CollectiveReading, DdpReading
 from gputop.probes.rank_past import RankPast
 from gputop.rules.finding import Judgement
+from gputop.tui.jobs_shown import jobs_in_order
 from gputop.tui.lines import text_of, width_of
-from gputop.tui.screens.job_picture import draw_job, jobs_in_order, rows_of
+from gputop.tui.screens.job_picture import draw_job, rows_of
 from gputop.tui.screens.picture_screen import picture
 from gputop.tui.view import Block, View, rank_target
 from gputop.tui.widgets.canvas import Canvas

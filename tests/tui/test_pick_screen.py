@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from gputop.probes.frame import JobFrame
 from gputop.tui.app import GputopApp
 from gputop.tui.job_choice import job_lines
+from gputop.tui.jobs_shown import jobs_in_order
 from gputop.tui.lines import text_of, width_of
-from gputop.tui.screens.job_picture import jobs_in_order
 from gputop.tui.screens.pick_screen import PickScreen
+from gputop.tui.view import Asked
 from gputop.tui.widgets.top_line import top_line
 
 from tui_watch import app_of, changed, judgement, running, view
@@ -100,6 +101,6 @@ def test_screens_begin_with_the_job_that_was_asked_for(at: int) -> None:
     second = replace(second, ranks=(replace(rank, pid=99),), pids=(99,), launcher_pid=None)
     asked = (first, second)[at]
     shown = changed(judgement(), jobs=(first, second))
-    seen = view(shown, asked_pid=asked.ranks[0].pid)
+    seen = view(shown, asked=Asked(pid=asked.ranks[0].pid, job=asked))
     assert jobs_in_order(seen)[0].id == asked.id
     assert f"{asked.name} +1 job " in text_of(top_line(seen, 200))

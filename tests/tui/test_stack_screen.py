@@ -20,9 +20,9 @@ from gputop.probes.rank_reading import (
 )
 from gputop.rules.finding import Judgement
 from gputop.tui.app import GputopApp
+from gputop.tui.jobs_shown import jobs_in_order
 from gputop.tui.lines import text_of, width_of
 from gputop.tui.saving import save_text
-from gputop.tui.screens.job_picture import jobs_in_order
 from gputop.tui.screens.picture_screen import picture
 from gputop.tui.screens.stack_picture import StackLook, draw_stacks, ranks_of
 from gputop.tui.view import Block, View, rank_target

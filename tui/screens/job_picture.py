@@ -11,7 +11,8 @@ from ...probes.frame import JobFrame, RankFrame
 from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DOT
-from ..lines import Line, LineBuilder, blank, heading, plain
+from ..jobs_shown import count_words, jobs_in_order, name_words, no_job_words, tab_words
+from ..lines import Line, LineBuilder, blank, heading
 from ..view import Block, View, rank_target, window
 from ..widgets.phase_table import phase_lines
 from ..widgets.rank_delays import Past, delays_of, past_of
@@ -39,15 +40,6 @@ class Rows(NamedTuple):
     timeline: int
 
 
-def jobs_in_order(view: View) -> list[JobFrame]:
-    """The one that was asked for, then the largest first, those of which nobody lives last."""
-    asked = view.asked_job
-    return sorted(
-        view.frame.jobs,
-        key=lambda job: (job is not asked, not job.living, -len(job.living), job.id),
-    )
-
-
 def ranks_shown(view: View, job: JobFrame) -> list[RankFrame]:
     """Those that the filter lets through."""
     return [
@@ -61,7 +53,7 @@ def draw_job(view: View, job: JobFrame | None, width: int, height: int) -> Block
     """Exactly ``height`` lines of exactly ``width`` cells."""
     head = [top_line(view, width)]
     if job is None:
-        said = LineBuilder(width).gap(2).add("no training job is known on this node", "dim").line()
+        said = LineBuilder(width).gap(2).add(no_job_words(view), "dim").line()
         return Block.of([*head, heading("Job", width), said, *[blank(width)] * (height - 3)])
     head += _titles(view, job, width)
     block = Block.of(head) + _panels(view, job, width, height - len(head))
@@ -155,19 +147,18 @@ def _odd(ranks: Sequence[RankFrame]) -> int | None:
 
 def _titles(view: View, job: JobFrame, width: int) -> list[Line]:
     jobs = jobs_in_order(view)
-    titles = [heading(plain(job.name) or "job", width, f" {DOT} ".join(_summary(view, job, jobs)))]
+    titles = [heading(name_words(job), width, f" {DOT} ".join(_summary(view, job, jobs)))]
     if len(jobs) > 1:
         line = LineBuilder(width).gap()
         for each in jobs:
-            text = f" {plain(each.name) or 'job'} {_count(each)} "
-            line.add(text, "mark" if each.id == job.id else "dim").gap()
+            line.add(f" {tab_words(each)} ", "mark" if each.id == job.id else "dim").gap()
         titles.append(line.add(" h l", "key").add(" another job", "dim").line())
     return titles
 
 
 def _summary(view: View, job: JobFrame, jobs: Sequence[JobFrame]) -> list[str]:
     parts = [f"{[each.id for each in jobs].index(job.id) + 1} of {len(jobs)}"] if jobs[1:] else []
-    parts.append(_count(job))
+    parts.append(count_words(job))
     alive = job.living
     if len(alive) < len(job.ranks):
         parts.append(f"{len(job.ranks) - len(alive)} died")
@@ -200,8 +191,3 @@ def _pace(alive: Sequence[RankFrame]) -> Iterator[str]:
         if rates:
             yield f"{format.compact(sum(rates)).strip()} {unit}"
             break
-
-
-def _count(job: JobFrame) -> str:
-    count = format.counted(len(job.ranks), "rank")
-    return f"{count} of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else count

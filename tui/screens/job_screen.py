@@ -8,8 +8,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ...probes.frame import JobFrame
+from ..jobs_shown import jobs_in_order
 from ..view import Block, Target, View, rank_target
-from .job_picture import draw_job, jobs_in_order, ranks_shown
+from .job_picture import draw_job, ranks_shown
 from .picture_screen import PictureScreen
 
 

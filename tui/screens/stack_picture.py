@@ -10,6 +10,7 @@ from ...probes.frame import JobFrame, RankFrame
 from ...probes.stack_groups import StackGroup, merge
 from .. import format
 from ..glyphs import DOT, MORE_BELOW, TRUNK
+from ..jobs_shown import no_job_words
 from ..lines import Line, LineBuilder, blank, heading, plain
 from ..view import Block, Target, View, rank_target
 from ..widgets.rank_stack import ASKED, rank_stack_lines, reading_of, why_no_stack
@@ -56,7 +57,7 @@ def draw_stacks(
     """Exactly ``height`` lines of exactly ``width`` cells."""
     head = [top_line(view, width)]
     if job is None:
-        said = LineBuilder(width).gap(2).add("no training job is known on this node", "dim").line()
+        said = LineBuilder(width).gap(2).add(no_job_words(view), "dim").line()
         head += [heading("Stacks", width), said]
         return Block.of([*head, *[blank(width)] * (height - len(head))])
     groups = groups_of(view, job)

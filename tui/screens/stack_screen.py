@@ -10,10 +10,10 @@ from textual.binding import Binding, BindingType
 
 from ...probes.frame import JobFrame, RankFrame
 from ...rules.closer_look import LOOK_SECONDS
+from ..jobs_shown import jobs_in_order
 from ..saving import save_text
 from ..stacks_text import stacks_text
 from ..view import Block, Target, View, rank_target
-from .job_picture import jobs_in_order
 from .picture_screen import BACK, PictureScreen
 from .stack_picture import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
 

@@ -99,9 +99,8 @@ def _doubts(view: View) -> Iterator[str]:
         yield f"GPU {runs_text(silent)} {verb} not answer"
     if not view.frame.gpus:
         yield "no GPU was looked at"
-    asked = view.asked_pid
-    if view.once and asked is not None:
-        yield f"one look cannot see a stall: gputop diagnose {asked} watches for one"
+    if view.once and view.asked is not None:
+        yield f"one look cannot see a stall: gputop diagnose {view.asked.pid} watches for one"
     blind = blind_text(view.judgement)
     if blind:
         yield blind

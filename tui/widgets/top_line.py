@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
@@ -11,10 +10,10 @@ from ...probes.frame import GpuFrame, JobFrame
 from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
+from ..jobs_shown import asked_words, died_seconds, jobs_in_order, name_words
 from ..lines import Line, LineBuilder, Span, plain, spans_width
 from ..view import View
 from .finding_lines import cause_counts, causes
-from .gpu_table import DEAD_SHOWN_SECONDS
 from .marks import severity_mark
 
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
@@ -63,28 +62,25 @@ def _parts(view: View, *, wide: bool) -> list[_Part]:
         (3, [(models(frame.gpus, wide=wide), "text")]),
         (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
-    if frame.running:
-        asked = view.asked_job
-        ids = [asked.id] if asked else []
-        first = max(frame.running, key=lambda job: (job.id in ids, len(job.ranks)))
-        parts += _job_parts(first, len(frame.running) - 1)
-    else:
-        parts += _last_parts(frame.jobs)
-    return parts
+    return parts + _of_jobs(view)
 
 
-def _last_parts(jobs: Sequence[JobFrame]) -> list[_Part]:
-    """Where none runs, the one that died last, as long as that may be what one has come for."""
-    died = [
-        (max(rank.ended_age_seconds or 0.0 for rank in job.ranks), job) for job in jobs if job.ranks
-    ]
-    age, job = min(died, key=lambda each: each[0], default=(math.inf, None))
-    if job is None or age >= DEAD_SHOWN_SECONDS:
-        return []
-    return [
-        (1, [(plain(job.name), "strong")]),
-        (2, [(f"died {format.duration(age)} ago", "error")]),
-    ]
+def _of_jobs(view: View) -> list[_Part]:
+    """The job asked for and what has become of it; else the largest; else the one that died last."""
+    asked, jobs = view.asked, view.frame.running
+    if asked is not None and asked.over_seconds is not None:
+        return _ended_parts(asked_words(view), "ended", asked.over_seconds)
+    wanted = asked.job.id if asked and asked.job else None
+    most = max(jobs, key=lambda job: (job.id == wanted, len(job.ranks)), default=None)
+    if most is not None:
+        return _job_parts(most, len(jobs) - 1)
+    died = [(died_seconds(job) or 0.0, job) for job in jobs_in_order(view)]
+    age, job = min(died, key=lambda each: each[0], default=(0.0, None))
+    return _ended_parts(name_words(job), "died", age) if job is not None else []
+
+
+def _ended_parts(name: str, how: str, age: float) -> list[_Part]:
+    return [(1, [(name, "strong")]), (2, [(f"{how} {format.duration(age)} ago", "error")])]
 
 
 def _job_parts(job: JobFrame, others: int) -> list[_Part]:
