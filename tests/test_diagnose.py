@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -108,8 +110,18 @@ def test_a_job_that_ends_while_it_is_diagnosed() -> None:
     with python(3) as pid:
         done = gputop("diagnose", str(pid), "--for", "30")
     assert (done.returncode, done.stderr) == (2, f"gputop: process {pid} has ended\n")
-    assert "python -c: 1 rank here" in done.stdout and f"rank 0  pid {pid}" in done.stdout
+    assert "python -c: 0 ranks here" in done.stdout
+    assert f"rank 0  pid {pid}  has ended " in done.stdout
     assert ALL_CLEAR not in done.stdout
+
+
+def test_a_rank_that_was_killed_is_not_told_as_if_it_lived() -> None:
+    with python(60) as pid:
+        threading.Timer(4.0, os.kill, (pid, signal.SIGKILL)).start()
+        done = gputop("diagnose", str(pid), "--for", "30")
+    assert "python -c: 0 ranks here" in done.stdout
+    assert f"rank 0  pid {pid}  has ended " in done.stdout and "SIGKILL" in done.stdout
+    assert f"pid {pid}  state" not in done.stdout
 
 
 def test_a_process_without_python_that_ends() -> None:

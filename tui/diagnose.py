@@ -61,6 +61,7 @@ def diagnose(watch: Watch, options: Namespace) -> int:
                 asked.follow(judgement.frame)
                 found = job_of(judgement.frame, asked.pid)
                 if asked.ended and found is None:
+                    last = judgement if last is not None else None
                     break  # what was seen of it before is what there is to tell
             if found is not None:
                 if job is None:

@@ -9,7 +9,7 @@ from ..rules.finding import Blind, Finding, Judgement
 from . import format
 from .lines import plain
 from .missing import mute_gpus, why_no_gpus
-from .rank_lines import group_lines, means_line, rank_lines
+from .rank_lines import ended_lines, group_lines, means_line, rank_lines, without_ended
 from .widgets.evidence import evidence_text, runs_text, subject_text, sureness_text
 
 
@@ -27,13 +27,15 @@ def as_text(
     frame = judgement.frame
     lines: list[str] = []
     if job is not None:
-        lines.append(f"{job.name}: {_size(job)}; {means_line(job, frame)}")
+        lines.append(f"{job.name}: {_size(without_ended(job, frame))}; {means_line(job, frame)}")
     for finding in findings:
         lines += _finding_lines(finding)
     doubts = list(_doubts(judgement))
     lines += [*_verdict(findings, ended or bool(doubts)), *doubts]
     if job is not None:
-        lines += ["", *group_lines(job, frame, stacks=False), "", *rank_lines(job)]
+        alive = without_ended(job, frame)
+        lines += ["", *group_lines(alive, frame, stacks=False), ""]
+        lines += [*rank_lines(alive), *ended_lines(job, frame)]
     return "\n".join(lines)
 
 

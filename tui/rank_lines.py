@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from ..probes.derive_activity import LEAST_SAMPLES
 from ..probes.frame import Frame, JobFrame, RankFrame
 from ..probes.stack_groups import StackGroup, merge
 from ..probes.stack_phase import place_of
+from ..rules.distributed.rank_gone import how
 from . import format
 
 ORIGINS = {"measured": "probe", "sampled": "stacks", "inferred": "threads"}
@@ -25,6 +28,22 @@ def rank_lines(job: JobFrame) -> Iterator[str]:
     """One line per rank: what its main thread does."""
     for rank in job.ranks:
         yield f"rank {_name(rank)}  pid {rank.pid}  {_state(rank)}{_why_no_stack(rank)}"
+
+
+def ended_lines(job: JobFrame, frame: Frame) -> Iterator[str]:
+    """One line per rank that has ended under our eyes: how, and when."""
+    for gone in frame.gone:
+        if gone.job_id == job.id:
+            age = format.duration(max(0.0, frame.monotonic_seconds - gone.monotonic_seconds))
+            number = "?" if gone.rank is None else gone.rank
+            yield f"rank {number}  pid {gone.pid}  has ended {age} ago: {how(gone)}"
+
+
+def without_ended(job: JobFrame, frame: Frame) -> JobFrame:
+    """The job with those ranks alone that are not known to have ended."""
+    ended = {(gone.pid, gone.start_time_seconds) for gone in frame.gone}
+    ranks = tuple(rank for rank in job.ranks if (rank.pid, rank.start_time_seconds) not in ended)
+    return replace(job, ranks=ranks)
 
 
 def means_line(job: JobFrame, frame: Frame) -> str:
