@@ -60,13 +60,14 @@ class CollectiveMismatch(Rule):
     ) -> Verdict:
         counted = odd_one(fewer)
         odd = counted or (found.odd_one() if found.differ and not fewer else None)
+        pid = odd.pid if odd else found.looks[0].rank.pid
         return Verdict(
             subject=self._subject(job, found, odd, fewer),
             holds=True,
             severity="error" if found.seconds >= self.limit["error_seconds"] else "warning",
             confidence=1.0 if counted else 0.9 if odd and len(found.looks) > 2 else 0.6,
             evidence=self._evidence(found, fewer),
-            next_step=self.next_step.replace("PID", str((odd or found.looks[0].rank).pid)),
+            next_step=self.next_step.replace("PID", str(pid)),
             since_monotonic_seconds=scene.frame.monotonic_seconds - found.seconds,
         )
 
