@@ -119,6 +119,7 @@ def test_a_rank_that_was_killed_is_not_told_as_if_it_lived() -> None:
     with python(60) as pid:
         threading.Timer(4.0, os.kill, (pid, signal.SIGKILL)).start()
         done = gputop("diagnose", str(pid), "--for", "30")
+    assert (done.returncode, done.stderr) == (1, f"gputop: process {pid} has ended\n")
     assert "python -c: 0 ranks here" in done.stdout
     assert f"rank 0  pid {pid}  has ended " in done.stdout and "SIGKILL" in done.stdout
     assert f"pid {pid}  state" not in done.stdout

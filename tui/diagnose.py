@@ -19,6 +19,8 @@ from .output import say, say_json
 from .watch import Watch
 from .worker_stack import WorkerStack
 
+LAST_LOOKS = 3
+"""Frames that are waited for once the process has ended."""
 WISH_SECONDS = 8.0
 """At the beginning, stacks are taken whatever the rules say: the command asks what each rank does."""
 
@@ -54,6 +56,7 @@ def diagnose(watch: Watch, options: Namespace) -> int:
     asked = AskedProcess(options.pid[0]) if options.pid else None
     last: Judgement | None = None
     job: JobFrame | None = None
+    looks_left = LAST_LOOKS
     try:
         for judgement in until(watch, options.seconds):
             found = None
@@ -61,8 +64,9 @@ def diagnose(watch: Watch, options: Namespace) -> int:
                 asked.follow(judgement.frame)
                 found = job_of(judgement.frame, asked.pid)
                 if asked.ended and found is None:
-                    last = judgement if last is not None else None
-                    break  # what was seen of it before is what there is to tell
+                    looks_left -= 1  # how its ranks ended may be known a moment later only
+                    if last is None or looks_left == 0:
+                        break
             if found is not None:
                 if job is None:
                     watch.take_stacks([rank.pid for rank in found.ranks], WISH_SECONDS)
@@ -90,10 +94,10 @@ def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Names
             say_json(as_json(judgement, job, shown))
         else:
             say(as_text(judgement, job, shown, ended=ended))
+    if any(finding.state == "active" for finding in weighty):
+        return complain(ended, FINDINGS) if ended else FINDINGS
     if ended:
         return complain(ended, COULD_NOT_LOOK)
-    if any(finding.state == "active" for finding in weighty):
-        return FINDINGS
     return complain(f"{unseen}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK) if unseen else OK
 
 
