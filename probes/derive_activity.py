@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from .frame import Frame, JobFrame, ProcessFrame, RankFrame
+from .process_key import Key, key_of
 from .rank_frame import ActivityFrame
 from .rank_reading import StackReading, ThreadReading, ThreadsReading
 from .sample import Sample
@@ -23,8 +23,6 @@ LEAST_SAMPLES = 100
 """Fewer stacks give no share: its error would be 10 points and more."""
 BUSY_CORES = 0.5
 """On a node whose cores are all taken, a thread that never waits still gets about so much."""
-
-Key = tuple[int, float]
 
 
 def with_activity(
@@ -44,19 +42,19 @@ class _Seen:
     ) -> None:
         self._now = current.monotonic_seconds
         self._seconds = self._now - previous.monotonic_seconds if previous else 0.0
-        self._threads = {_key(reading): reading for reading in current.threads}
-        self._stacks = {_key(reading): reading for reading in current.stacks}
+        self._threads = {key_of(reading): reading for reading in current.threads}
+        self._stacks = {key_of(reading): reading for reading in current.stacks}
         self._why_no_stacks = _why_none_at_all(current)
         self._before: Mapping[Key, ThreadsReading] = {
-            _key(reading): reading for reading in (previous.threads if previous else ())
+            key_of(reading): reading for reading in (previous.threads if previous else ())
         }
         self._ranks_before = {
-            _key(rank): rank for job in (previous.jobs if previous else ()) for rank in job.ranks
+            key_of(rank): rank for job in (previous.jobs if previous else ()) for rank in job.ranks
         }
         self._processes = {process.pid: process for process in processes}
 
     def rank(self, rank: RankFrame) -> RankFrame:
-        key = _key(rank)
+        key = key_of(rank)
         reading, before = self._threads.get(key), self._ranks_before.get(key)
         if reading is not None:
             last = before.activity if before else None
@@ -183,14 +181,3 @@ def _switches(now: ThreadReading, before: ThreadReading, seconds: float) -> floa
     if now.voluntary_switches is None or before.voluntary_switches is None:
         return None
     return max(0, now.voluntary_switches - before.voluntary_switches) / seconds
-
-
-class _Started(Protocol):
-    @property
-    def pid(self) -> int: ...
-    @property
-    def start_time_seconds(self) -> float: ...
-
-
-def _key(process: _Started) -> Key:
-    return (process.pid, process.start_time_seconds)

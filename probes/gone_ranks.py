@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from .frame import Frame, JobFrame, RankFrame
+from .process_key import Key, key_of
 from .rank_frame import GoneRank
 from .sample import Sample
 
@@ -15,19 +15,17 @@ AWAITED_SECONDS = 60.0
 """So long after a rank has gone is it waited for how it ended: its parent may be slow to ask."""
 _MOST_AWAITED = 256
 
-Key = tuple[int, float]
-
 
 def gone_ranks(previous: Frame | None, current: Sample) -> tuple[GoneRank, ...]:
     """Ranks that have ended, the first of each job first."""
-    if previous is None:
+    if previous is None or not current.exits:
         return ()
-    known: dict[Key, GoneRank] = {_key(gone): gone for gone in previous.gone}
-    places = {_key(gone): gone for gone in previous.awaited}
+    known: dict[Key, GoneRank] = {key_of(gone): gone for gone in previous.gone}
+    places = {key_of(gone): gone for gone in previous.awaited}
     for job in previous.jobs:
-        places.update({_key(rank): _gone(rank, job, 0.0) for rank in job.ranks})
+        places.update({key_of(rank): gone_rank(rank, job, 0.0) for rank in job.ranks})
     for ended in current.exits:
-        key = _key(ended)
+        key = key_of(ended)
         if key in known or key not in places:
             continue
         known[key] = replace(
@@ -37,7 +35,7 @@ def gone_ranks(previous: Frame | None, current: Sample) -> tuple[GoneRank, ...]:
             code=ended.code,
             killer=ended.killer,
         )
-    listed = {_key(ended) for ended in current.exits}
+    listed = {key_of(ended) for ended in current.exits}
     kept = [gone for key, gone in known.items() if key in listed]
     return tuple(sorted(kept, key=lambda gone: gone.monotonic_seconds))
 
@@ -53,18 +51,23 @@ def awaited_ranks(
     if previous is None:
         return ()
     now = current.monotonic_seconds
-    settled = {_key(rank) for job in jobs for rank in job.ranks} | {_key(each) for each in gone}
-    left = [_gone(rank, job, now) for job in previous.jobs for rank in job.ranks]
-    return tuple(
-        [
-            each
-            for each in (*previous.awaited, *left)
-            if _key(each) not in settled and now - each.monotonic_seconds < AWAITED_SECONDS
-        ][-_MOST_AWAITED:]
-    )
+    settled = {key_of(rank) for job in jobs for rank in job.ranks} | {key_of(each) for each in gone}
+    awaited = [
+        each
+        for each in previous.awaited
+        if key_of(each) not in settled and now - each.monotonic_seconds < AWAITED_SECONDS
+    ]
+    awaited += [
+        gone_rank(rank, job, now)
+        for job in previous.jobs
+        for rank in job.ranks
+        if key_of(rank) not in settled
+    ]
+    return tuple(awaited[-_MOST_AWAITED:])
 
 
-def _gone(rank: RankFrame, job: JobFrame, monotonic_seconds: float) -> GoneRank:
+def gone_rank(rank: RankFrame, job: JobFrame, monotonic_seconds: float) -> GoneRank:
+    """A rank of a job, gone at that moment; how is not known."""
     return GoneRank(
         rank=rank.rank,
         pid=rank.pid,
@@ -74,14 +77,3 @@ def _gone(rank: RankFrame, job: JobFrame, monotonic_seconds: float) -> GoneRank:
         monotonic_seconds=monotonic_seconds,
         gpu_index=rank.gpu_index,
     )
-
-
-class _Started(Protocol):
-    @property
-    def pid(self) -> int: ...
-    @property
-    def start_time_seconds(self) -> float: ...
-
-
-def _key(process: _Started) -> Key:
-    return (process.pid, process.start_time_seconds)

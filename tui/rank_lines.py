@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from ..probes.derive_activity import LEAST_SAMPLES
 from ..probes.frame import Frame, JobFrame, RankFrame
+from ..probes.process_key import key_of
 from ..probes.stack_groups import StackGroup, merge
 from ..probes.stack_phase import place_of
 from ..rules.distributed.rank_gone import how
@@ -41,8 +42,8 @@ def ended_lines(job: JobFrame, frame: Frame) -> Iterator[str]:
 
 def without_ended(job: JobFrame, frame: Frame) -> JobFrame:
     """The job with those ranks alone that are not known to have ended."""
-    ended = {(gone.pid, gone.start_time_seconds) for gone in frame.gone}
-    ranks = tuple(rank for rank in job.ranks if (rank.pid, rank.start_time_seconds) not in ended)
+    ended = {key_of(gone) for gone in frame.gone}
+    ranks = tuple(rank for rank in job.ranks if key_of(rank) not in ended)
     return replace(job, ranks=ranks)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from ...probes.frame import Frame, JobFrame, RankFrame
+from ...probes.gone_ranks import gone_rank
+from ...probes.process_key import Key, key_of
 from ...probes.rank_frame import GoneRank
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
@@ -85,7 +87,7 @@ def _failed(frame: Frame) -> list[GoneRank]:
     for gone in frame.gone:
         by_job.setdefault(gone.job_id, []).append(gone)
     left = {
-        (rank.pid, rank.start_time_seconds)
+        key_of(rank)
         for job in frame.jobs
         for rank in job.ranks
         if rank.ended_age_seconds is not None
@@ -93,7 +95,7 @@ def _failed(frame: Frame) -> list[GoneRank]:
     return [gone for ranks in by_job.values() for gone in _not_well(ranks, left)]
 
 
-def _not_well(ranks: Sequence[GoneRank], left: AbstractSet[tuple[int, float]]) -> list[GoneRank]:
+def _not_well(ranks: Sequence[GoneRank], left: AbstractSet[Key]) -> list[GoneRank]:
     """Without those that did end well; nobody at all where the first one did and a launcher tidied up.
 
     Of whom nobody saw how it ended, it did not end well if it has left its page.
@@ -101,9 +103,7 @@ def _not_well(ranks: Sequence[GoneRank], left: AbstractSet[tuple[int, float]]) -
     failed = [
         gone
         for gone in ranks
-        if gone.signal is not None
-        or gone.code
-        or (gone.code is None and (gone.pid, gone.start_time_seconds) in left)
+        if gone.signal is not None or gone.code or (gone.code is None and key_of(gone) in left)
     ]
     tidied = all(gone.signal == signal.SIGTERM for gone in failed)
     return [] if tidied and _first(ranks).code == 0 else failed
@@ -115,26 +115,16 @@ def _left(frame: Frame, failed: AbstractSet[str]) -> Iterator[GoneRank]:
     Only while others of their job live on, or where others were seen to fail.
     """
     known = {
-        (gone.pid, gone.start_time_seconds)
-        for gone in frame.gone
-        if gone.signal is not None or gone.code is not None
+        key_of(gone) for gone in frame.gone if gone.signal is not None or gone.code is not None
     }
     for job in frame.jobs:
         for rank in job.ranks if job.living or job.id in failed else ():
             age = rank.ended_age_seconds
             if age is None or age < TOGETHER_SECONDS:
                 continue  # it lives; or the others may be ending with it
-            if (rank.pid, rank.start_time_seconds) in known or _is_replaced(rank.rank, job):
+            if key_of(rank) in known or _is_replaced(rank.rank, job):
                 continue
-            yield GoneRank(
-                rank=rank.rank,
-                pid=rank.pid,
-                start_time_seconds=rank.start_time_seconds,
-                job_id=job.id,
-                job_name=job.name,
-                monotonic_seconds=frame.monotonic_seconds - age,
-                gpu_index=rank.gpu_index,
-            )
+            yield gone_rank(rank, job, frame.monotonic_seconds - age)
 
 
 def _is_missed(gone: GoneRank, frame: Frame) -> bool:
