@@ -151,8 +151,7 @@ class _Group:
         unlimited = cpu is not None and (self._has_cpu or cpu.is_root())
         if not unlimited:
             missing["cpu_quota_cores"] = _why(cpu, "cpu")
-        told = cpu.throttling(self._quota_level) if cpu else (None, None, None)
-        periods, count, throttled = told
+        periods, count, throttled = cpu.throttling(self._quota_level) if cpu else (None, None, None)
         unit = cpu.layout.throttled_unit_seconds if cpu else 0.0
         seconds = None if throttled is None else throttled * unit
         values = {

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from .proc_files import Descriptors, KeptFiles
-from .proc_text import number, parse_fields
+from .proc_text import number, number_after, parse_fields
 
 _NO_LIMIT_BYTES = 2**60
 """Version 1 writes a huge number where there is no limit."""
@@ -98,11 +98,11 @@ class Levels:
     def inactive_file(self, level: int) -> int | None:
         """Of one level."""
         stat = self._text(level, "memory.stat", most=_STAT_BYTES) or b""
-        return parse_fields(stat, (self.layout.inactive_key,))[0]
+        return number_after(stat, self.layout.inactive_key)
 
     def oom_kills(self) -> int | None:
         """Of the innermost group: the kernel counts a kill where the victim was."""
-        return parse_fields(self._text(0, self.layout.events) or b"", (_OOM_KEY,))[0]
+        return number_after(self._text(0, self.layout.events) or b"", _OOM_KEY)
 
     def _quota_of(self, level: int) -> tuple[bool, float | None]:
         """Whether the level can have a quota, and the one that it has."""

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from .access import refusal_of_access, refusal_of_program, refusal_of_target
-from .proc_text import parse_stat, parse_status
+from .proc_text import parse_stat, parse_status, same_start
 from .rank_reading import StackReading
 from .stack_decode import decode_dump
 from .stack_dump import TIMEOUT_SECONDS, find_py_spy, run_py_spy
@@ -40,7 +40,7 @@ def take_exact(pid: int, start_time_seconds: float, *, native: bool) -> StackRea
         raise TargetError(f"the py-spy binary is missing: {REINSTALL}")
     began = start_time_of(pid)
     refusal = refusal_of_target(pid)
-    if refusal is not None or began is None or abs(began - start_time_seconds) > 0.02:
+    if refusal is not None or began is None or not same_start(began, start_time_seconds):
         raise TargetError(str(refusal) if refusal else f"there is no process {pid} any more")
     state = _state_of(pid)
     if state == "D":

@@ -12,7 +12,7 @@ import struct
 import time
 from pathlib import Path
 
-from .proc_text import number, parse_stat
+from .proc_text import number, parse_stat, same_start
 from .rank_reading import ExitReading
 from .reading import Missing
 
@@ -22,8 +22,6 @@ _GET_INFO = 0xC040FF0B
 """``PIDFD_GET_INFO`` with the first version of its structure, of 64 bytes."""
 _INFO_EXIT = 1 << 3
 _INFO = struct.Struct("=QQ11Ii")
-_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-_SAME_START_SECONDS = 0.02
 _OOM_KILL = re.compile(rb"[Kk]illed process (\d+)")
 _LOG_RECORDS = 4096
 _OLD_KERNEL = "this kernel does not tell how a process of others ended (6.15 does)"
@@ -97,10 +95,7 @@ class Watched:
         stat = parse_stat(data)
         if stat is None or stat.state != "Z":
             return False, None
-        if (
-            abs(stat.start_ticks / _TICKS_PER_SECOND - self.start_time_seconds)
-            > _SAME_START_SECONDS
-        ):
+        if not same_start(stat.start_time_seconds, self.start_time_seconds):
             return False, None  # its pid has been given to another one
         shown = number(data.split()[-1])
         return True, shown or None

@@ -23,12 +23,11 @@ from .host_text import (
     parse_tcp,
 )
 from .proc_files import Descriptors, KeptFiles
-from .proc_text import parse_cpu_list, parse_fields
+from .proc_text import TICKS_PER_SECOND, parse_cpu_list, parse_fields
 from .reading import Missing
 from .sample import HostReading
 from .source import SourceAbsent
 
-_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _UNREADABLE = "not told by this kernel"
 _NO_PRESSURE = "this kernel does not account for pressure: boot it with psi=1"
@@ -100,9 +99,9 @@ class HostSource:
         ticks = self._parsed("stat", parse_cpu)
         return {
             "cpus": self._cpus(),
-            "cpu_busy_seconds": ticks.busy / _TICKS_PER_SECOND if ticks else None,
-            "cpu_iowait_seconds": ticks.waiting / _TICKS_PER_SECOND if ticks else None,
-            "cpu_total_seconds": ticks.total / _TICKS_PER_SECOND if ticks else None,
+            "cpu_busy_seconds": ticks.busy / TICKS_PER_SECOND if ticks else None,
+            "cpu_iowait_seconds": ticks.waiting / TICKS_PER_SECOND if ticks else None,
+            "cpu_total_seconds": ticks.total / TICKS_PER_SECOND if ticks else None,
         }
 
     def _cpus(self) -> int | None:

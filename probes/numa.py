@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,6 @@ from .proc_text import number, parse_cpu_list, parse_stat, parse_status
 from .sample_links import PlacementReading
 from .source import SourceAbsent, SourceUnsupported
 
-_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _ROUND_SECONDS = 5.0
 """Where processes run is worth knowing now and then: that often all of them are looked at."""
 _COUNT_SECONDS = 600.0
@@ -109,7 +107,7 @@ class NumaSource:
             parsed = parse_stat(stat)
             if parsed is None:
                 continue
-            key = (pid, parsed.start_ticks / _TICKS_PER_SECOND)
+            key = (pid, parsed.start_time_seconds)
             count = self._counts.get(key)
             if not counted and (count is None or now - count.at >= _COUNT_SECONDS):
                 # One a round, so that the jobs are not all held up at once.

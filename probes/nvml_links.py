@@ -80,10 +80,8 @@ class Links:
         self._remotes: dict[int, tuple[Remote | None, str | None]] = {}
         self._version: int | None = None
         self._per_link = False
-        self._states: dict[int, int] = {}
-        """Link → its state as the driver told it last."""
         self._told: dict[Field, int] = {}
-        """The same as it was told, where the driver has the field for it."""
+        """States as they were told last, where the driver has the field for it."""
 
     def read(self, calls: Calls, fields: Fields) -> None:
         """All links; empty where the chip has none."""
@@ -94,10 +92,10 @@ class Links:
                 return
             self._count = answer.value
         values = _read_all(calls, self._count)
-        self._states = _states(calls, values, range(self._count))
+        now = _states(calls, values, range(self._count))
         states = [(LINK_STATE, link) for link in range(self._count)]
         self._told = {field: values.numbers[field] for field in states if field in values.numbers}
-        links = tuple(self._link(calls, values, link) for link in range(self._count))
+        links = tuple(self._link(calls, values, link, now.get(link)) for link in range(self._count))
         self._active = tuple(link.link for link in links if link.active)
         fields.put("nvlinks", Answer(links))
 
@@ -153,8 +151,7 @@ class Links:
             total, links = total + answer.value, links + 1
         return Answer(total) if links else Answer(None, "no link is up")
 
-    def _link(self, calls: Calls, values: Values, link: int) -> NvlinkReading:
-        state = self._states.get(link)
+    def _link(self, calls: Calls, values: Values, link: int, state: int | None) -> NvlinkReading:
         active = None if state is None else state != _DOWN
         version = _VERSION.of(values, link)
         if version is None:

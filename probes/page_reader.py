@@ -30,7 +30,7 @@ from .page_state import (
 from .page_steps import StepHistory
 from .page_texts import PageTexts
 from .probe_reading import ProbeReading
-from .proc_entry import TICKS_PER_SECOND
+from .proc_text import TICKS_PER_SECOND
 from .reading import Missing
 
 _NO_PHASE = "its main thread has not been in any phase"

@@ -8,9 +8,9 @@ from .page_places import Owner, PageRefused
 from .page_reader import PageReader, find_page
 from .page_state import NANOSECONDS
 from .probe_reading import ProbeReading
-from .proc_entry import TICKS_PER_SECOND, Gone
+from .proc_entry import Gone
 from .proc_files import Descriptors, KeptFiles
-from .proc_text import parse_stat, parse_status
+from .proc_text import TICKS_PER_SECOND, parse_stat, parse_status
 
 _STAT_BYTES = 1024
 _CHECK_SECONDS = 5.0

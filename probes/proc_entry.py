@@ -10,6 +10,7 @@ from .blocked_file import blocked_file
 from .proc_facts import Facts, FactsReader
 from .proc_files import Descriptors, KeptFiles
 from .proc_text import (
+    TICKS_PER_SECOND,
     Stat,
     parse_io,
     parse_pids,
@@ -23,7 +24,6 @@ from .reading import Missing
 from .sample import ProcessReading
 from .wait_kinds import wait_kind
 
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _STAT_BYTES = 1024
 _YOUNG_SECONDS = 3.0
@@ -131,7 +131,7 @@ class Entry:
         self._denied.clear()
         # Spread over time by pid, so that not all come due in the same tick.
         later = patience * (1.0 + self.pid % 16 / 16)
-        age = now - self.stat.start_ticks / TICKS_PER_SECOND
+        age = now - self.stat.start_time_seconds
         self._due = now + (_YOUNG_SECONDS if first and age < _YOUNG_SECONDS else later)
         return self.facts
 
@@ -163,7 +163,7 @@ class Entry:
                 None if channel is not None else self._no_channel(facts, asleep),
             ),
             pid=self.pid,
-            start_time_seconds=stat.start_ticks / TICKS_PER_SECOND,
+            start_time_seconds=stat.start_time_seconds,
             parent_pid=stat.parent_pid,
             namespace_pids=facts.namespace_pids,
             user=facts.user,

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _MAX_DIGITS = 19
+_SAME_START_SECONDS = 0.02
 LARGEST = 2**63 - 1
 """Number that can travel in a sample."""
 _MOST_CPUS = 8192
@@ -30,6 +32,11 @@ class Stat(NamedTuple):
     start_ticks: int
     rss_pages: int | None
 
+    @property
+    def start_time_seconds(self) -> float:
+        """Since boot."""
+        return self.start_ticks / TICKS_PER_SECOND
+
 
 class Status(NamedTuple):
     """The fields used of ``/proc/PID/status``."""
@@ -37,6 +44,11 @@ class Status(NamedTuple):
     user_id: int | None = None
     namespace_pids: tuple[int, ...] = ()
     allowed_cpus: frozenset[int] | None = None
+
+
+def same_start(one: float, other: float) -> bool:
+    """Whether two start times, in seconds, are of one process: ticks of the clock make both coarse."""
+    return abs(one - other) < _SAME_START_SECONDS
 
 
 def text(data: bytes) -> str:
@@ -158,10 +170,11 @@ def parse_cpu_list(data: bytes) -> frozenset[int] | None:
 
 def parse_fields(data: bytes, names: Iterable[bytes]) -> tuple[int | None, ...]:
     """The number after each name at the beginning of a line, as in ``/proc/meminfo``."""
-    return tuple(_number_after(data, name) for name in names)
+    return tuple(number_after(data, name) for name in names)
 
 
-def _number_after(data: bytes, name: bytes) -> int | None:
+def number_after(data: bytes, name: bytes) -> int | None:
+    """The one after this name at the beginning of a line."""
     words = _field(data, name).split(None, 1)
     return number(words[0]) if words else None
 

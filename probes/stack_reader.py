@@ -10,9 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from .access import Refusal, refusal_of_access, refusal_of_program, refusal_of_target
-from .proc_entry import TICKS_PER_SECOND
 from .proc_files import read_file
-from .proc_text import Stat, parse_stat, parse_status
+from .proc_text import Stat, parse_stat, parse_status, same_start
 from .rank_reading import Stack, StackReading, StackThreadReading
 from .stack_decode import decode_dump
 from .stack_dump import TIMEOUT_SECONDS, Output, run_py_spy
@@ -97,8 +96,7 @@ class StackReader:
     def _is_the_same(self) -> bool:
         """Whether the pid still means the process that was to be dumped: it may have come back."""
         stat = self._stat()
-        began = None if stat is None else stat.start_ticks / TICKS_PER_SECOND
-        return began is None or abs(began - self.reading.start_time_seconds) < 0.02
+        return stat is None or same_start(stat.start_time_seconds, self.reading.start_time_seconds)
 
     def _dump(self) -> tuple[StackThreadReading, ...] | Refusal | None:
         """The threads; why there never will be any; ``None``: this one did not succeed."""

@@ -6,7 +6,7 @@ import os
 import signal as signals
 from pathlib import Path
 
-from .proc_text import parse_stat
+from .proc_text import parse_stat, same_start
 
 
 class TargetError(Exception):
@@ -19,7 +19,7 @@ def start_time_of(pid: int, root: Path = Path("/")) -> float | None:
         stat = parse_stat((root / "proc" / str(pid) / "stat").read_bytes())
     except OSError:
         return None
-    return None if stat is None else stat.start_ticks / os.sysconf("SC_CLK_TCK")
+    return None if stat is None else stat.start_time_seconds
 
 
 def send_signal(pid: int, start_time_seconds: float, signal: int) -> None:
@@ -61,7 +61,7 @@ def _open(pid: int, start_time_seconds: float) -> int:
     except (OSError, OverflowError) as error:
         raise TargetError(f"there is no process {pid} any more") from error
     began = start_time_of(pid)
-    if began is None or abs(began - start_time_seconds) > 0.02:
+    if began is None or not same_start(began, start_time_seconds):
         os.close(descriptor)
         raise TargetError(f"process {pid} is gone, and its pid may belong to another one")
     return descriptor

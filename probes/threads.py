@@ -16,7 +16,7 @@ from pathlib import Path
 from .exits import Watched, forget_old
 from .interest import Interest
 from .proc_files import Descriptors, KeptFiles
-from .proc_text import parse_stat, parse_switches, parse_wait_channel, text
+from .proc_text import TICKS_PER_SECOND, parse_stat, parse_switches, parse_wait_channel, text
 from .rank_reading import ExitReading, ThreadReading, ThreadsReading
 from .sample import ProcessReading
 
@@ -27,7 +27,6 @@ FRESH_SECONDS = 0.1
 """What was read so short a time ago is of this tick, also at five ticks a second."""
 _MOST_LISTED = 4096
 _MOST_RANKS = 64
-_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _DENIED = "the kernel shows it to the job's user and to root alone"
 
 
@@ -171,7 +170,7 @@ class _Rank:
             tid=self._pid,
             name=stat.name,
             state=stat.state,
-            cpu_seconds=(stat.cpu_ticks or 0) / _TICKS_PER_SECOND,
+            cpu_seconds=(stat.cpu_ticks or 0) / TICKS_PER_SECOND,
             wait_channel=channel if stat.state != "R" else None,
             voluntary_switches=voluntary,
             involuntary_switches=involuntary,
@@ -186,7 +185,7 @@ class _Rank:
             stat = parse_stat(self._main.read("stat", 1024))
             if stat is None:
                 return None
-            cpu_seconds = (stat.cpu_ticks or 0) / _TICKS_PER_SECOND
+            cpu_seconds = (stat.cpu_ticks or 0) / TICKS_PER_SECOND
         return ThreadReading(
             tid=self._pid,
             name=process.name or "",
@@ -208,5 +207,5 @@ class _Rank:
             tid=tid,
             name=stat.name,
             state=stat.state,
-            cpu_seconds=(stat.cpu_ticks or 0) / _TICKS_PER_SECOND,
+            cpu_seconds=(stat.cpu_ticks or 0) / TICKS_PER_SECOND,
         )

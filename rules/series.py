@@ -129,7 +129,7 @@ def _mean(values: array[float]) -> float | None:
     total = sum(values)
     if not math.isnan(total):
         return total / len(values) if values else None
-    present = _present(values)
+    present = [value for value in values if not math.isnan(value)]
     return sum(present) / len(present) if present else None
 
 

@@ -10,6 +10,7 @@ from . import format
 from .lines import plain
 from .missing import mute_gpus, why_no_gpus
 from .rank_lines import ended_lines, group_lines, means_line, rank_lines, without_ended
+from .widgets.all_clear import blind_reasons
 from .widgets.evidence import evidence_text, runs_text, subject_text, sureness_text
 
 
@@ -26,14 +27,14 @@ def as_text(
     """
     frame = judgement.frame
     lines: list[str] = []
-    if job is not None:
-        lines.append(f"{job.name}: {_size(without_ended(job, frame))}; {means_line(job, frame)}")
+    alive = None if job is None else without_ended(job, frame)
+    if job is not None and alive is not None:
+        lines.append(f"{job.name}: {_size(alive)}; {means_line(job, frame)}")
     for finding in findings:
         lines += _finding_lines(finding)
     doubts = list(_doubts(judgement))
     lines += [*_verdict(findings, ended or bool(doubts)), *doubts]
-    if job is not None:
-        alive = without_ended(job, frame)
+    if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
         lines += [*rank_lines(alive), *ended_lines(job, frame)]
     return "\n".join(lines)
@@ -96,11 +97,7 @@ def _silent_gpus(frame: Frame) -> Iterator[str]:
 
 
 def _reasons(blind: Sequence[Blind]) -> Iterator[str]:
-    by_reason: dict[str, list[str]] = {}
-    for rule in blind:
-        by_reason.setdefault(rule.reason, []).append(rule.id)
-    for reason, ids in by_reason.items():
-        yield f"    {plain(reason)}: {', '.join(ids)}"
+    yield from (f"    {reason}" for reason in blind_reasons(blind))
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:

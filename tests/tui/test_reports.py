@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -15,6 +16,8 @@ from gputop.probes.stack_phase import margin
 from gputop.tui.named_processes import pids_named
 from gputop.tui.rank_lines import rank_lines
 
+NAME = f"gputop-test-sleeper-{uuid.uuid4().hex}"
+"""Tests of this file may run beside each other, each with a sleeper of its own."""
 SLEEPS = "print('ready', flush=True); import time; time.sleep(60)"
 
 
@@ -31,7 +34,7 @@ def gputop(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def sleeper() -> Iterator[int]:
     process = subprocess.Popen(
-        [sys.executable, "-c", SLEEPS, "gputop-test-sleeper"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SLEEPS, NAME], stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
@@ -80,8 +83,9 @@ def test_no_python_says_so() -> None:
 
 
 def test_a_job_by_its_name(sleeper: int) -> None:
-    assert pids_named("gputop-test-sleep(er)") == [sleeper]
-    ended = gputop("stacks", "--name", "gputop-test-sleep(er)", "--format", "json")
+    pattern = NAME.replace("sleeper", "sleep(er)")
+    assert pids_named(pattern) == [sleeper]
+    ended = gputop("stacks", "--name", pattern, "--format", "json")
     ranks = json.loads(ended.stdout)["job"]["ranks"]
     assert [rank["pid"] for rank in ranks] == [sleeper], ended.stderr
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...rules.finding import Blind, Judgement
 from .. import format
@@ -42,14 +42,19 @@ def nothing_lines(view: View, width: int) -> list[Line]:
 
 def blind_lines(judgement: Judgement, width: int) -> list[Line]:
     """Each reason for which rules cannot look, with their ids."""
-    by_reason: dict[str, list[str]] = {}
-    for rule in judgement.blind:
-        by_reason.setdefault(rule.reason, []).append(rule.id)
     return [
         line
-        for reason, ids in by_reason.items()
-        for line in paragraph(f"{plain(reason)}: {', '.join(ids)}", width, "dim", first=" " * 7)
+        for reason in blind_reasons(judgement.blind)
+        for line in paragraph(reason, width, "dim", first=" " * 7)
     ]
+
+
+def blind_reasons(blind: Iterable[Blind]) -> list[str]:
+    """``no permission: HW201, HW203``: each reason with the rules that it keeps from looking."""
+    by_reason: dict[str, list[str]] = {}
+    for rule in blind:
+        by_reason.setdefault(rule.reason, []).append(rule.id)
+    return [f"{plain(reason)}: {', '.join(ids)}" for reason, ids in by_reason.items()]
 
 
 def blind_text(judgement: Judgement) -> str:

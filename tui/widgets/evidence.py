@@ -100,9 +100,9 @@ def subject_text(subject: Subject) -> str:
     return plain(subject.id)
 
 
-def sureness_text(finding: Finding) -> str:
+def sureness_text(finding: Finding, below: float = SURE_FROM) -> str:
     """``60 % sure``, where that is little enough to be told; else empty."""
-    return f"{finding.confidence * 100:.0f} % sure" if finding.confidence < SURE_FROM else ""
+    return f"{finding.confidence * 100:.0f} % sure" if finding.confidence < below else ""
 
 
 def age_seconds(finding: Finding, now_seconds: float) -> float:

@@ -10,7 +10,7 @@ from ...rules.finding import Finding
 from .. import format
 from ..glyphs import DOT
 from ..lines import Line, LineBuilder, blank, paragraph, plain, width_of
-from .evidence import evidence_text, of_one_rule, same_kind_text, subject_text
+from .evidence import evidence_text, of_one_rule, same_kind_text, subject_text, sureness_text
 from .finding_lines import symptoms_of
 from .marks import severity_mark
 
@@ -71,9 +71,8 @@ def _times(finding: Finding, frame: Frame, width: int) -> list[Line]:
     ]
     if finding.cleared_seconds is not None:
         parts.append(f"gone at {format.clock(finding.cleared_seconds)}")
-    if finding.confidence < 1.0:
-        parts.append(f"{finding.confidence * 100:.0f} % sure")
-    return paragraph(f" {DOT} ".join(parts), width, "dim", first="")
+    parts.append(sureness_text(finding, below=1.0))
+    return paragraph(f" {DOT} ".join(filter(None, parts)), width, "dim", first="")
 
 
 def _title(title: str, width: int) -> Line:

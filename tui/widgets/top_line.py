@@ -10,7 +10,7 @@ from ...probes.frame import GpuFrame, JobFrame
 from ...rules.progress import overdue_seconds
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
-from ..jobs_shown import asked_words, died_seconds, jobs_in_order, name_words
+from ..jobs_shown import asked_words, count_words, died_seconds, jobs_in_order, name_words
 from ..lines import Line, LineBuilder, Span, plain, spans_width
 from ..view import View
 from .finding_lines import cause_counts, causes
@@ -86,8 +86,7 @@ def _ended_parts(name: str, how: str, age: float) -> list[_Part]:
 def _job_parts(job: JobFrame, others: int) -> list[_Part]:
     name = plain(job.name) + (f" +{format.counted(others, 'job')}" if others else "")
     parts: list[_Part] = [(1, [(name, "strong")])]
-    world = f" of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else ""
-    parts.append((5, [(f"{format.counted(len(job.ranks), 'rank')}{world}", "text")]))
+    parts.append((5, [(count_words(job), "text")]))
     overdue = overdue_seconds(job)
     if overdue is not None:
         parts.append((2, [(f"no step for {format.duration(overdue)}", "error")]))
