@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import psutil
 import pytest
@@ -20,7 +19,7 @@ from gputop.probes.sample import Sample
 
 from nvml.simulated import SimulatedNvml
 from terminal import Tmux, wait_until
-from wedge import NoWedgeError, wedged_folder
+from wedge import AS_ANOTHER, wedged_driver
 
 GPUTOP = [sys.executable, "-P", "-m", "gputop"]
 
@@ -74,20 +73,17 @@ def test_while_none_is_there_it_quits_at_once(node: SimulatedNvml) -> None:
 
 
 @needs_tmux
-def test_one_that_was_killed_but_hangs_is_the_only_one(node: SimulatedNvml, tmp_path: Path) -> None:
-    folder = tmp_path / "wedge"
-    folder.mkdir()
-    try:
-        with wedged_folder(folder, "node.state"):
-            env = {**node.env(), "GPUTOP_SIM_STATE": str(folder / "node.state")}
-            with closing(Tmux(GPUTOP, columns=160, lines=45, env=env)) as program:
-                program.wait_for("driver not answering")
-                hanging = collectors(program)[0]
-                hanging.kill()
-                time.sleep(2.5)  # longer than the first wait
-                assert collectors(program) == [hanging]
-    except NoWedgeError as error:
-        pytest.skip(str(error))
+def test_one_that_was_killed_but_hangs_is_the_only_one() -> None:
+    command = [*AS_ANOTHER, *GPUTOP]
+    with (
+        wedged_driver() as env,
+        closing(Tmux(command, columns=160, lines=45, env=env)) as program,
+    ):
+        program.wait_for("driver not answering")
+        hanging = collectors(program)[0]
+        hanging.kill()
+        time.sleep(2.5)  # longer than the first wait
+        assert collectors(program) == [hanging]
 
 
 def test_what_looks_once_does_not_wait_for_another() -> None:

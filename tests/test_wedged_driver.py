@@ -12,14 +12,14 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from nvml.simulated import SimulatedNvml
 from terminal import Tmux
-from wedge import NoWedgeError, wedged_folder
+from wedge import AS_ANOTHER, wedged_driver, wedged_folder
 
 GPUTOP = [sys.executable, "-P", "-m", "gputop"]
 BLOCK_SECONDS = 30
@@ -93,39 +93,28 @@ def test_after_quitting_the_terminal_is_as_it_was(node: SimulatedNvml) -> None:
         program.wait_for("sane", 5)  # and what is typed is echoed
 
 
-def test_a_collector_that_cannot_be_killed_is_left_behind_and_named(
-    node: SimulatedNvml, tmp_path: Path
-) -> None:
-    """The driver hangs in the kernel: its state file lies in a folder that does."""
-    with wedged(tmp_path, "node.state") as folder:
-        env = {**node.env(), "GPUTOP_SIM_STATE": str(folder / "node.state")}
-        with closing(on_screen(env)) as program:
+def test_a_collector_that_cannot_be_killed_is_left_behind_and_named() -> None:
+    with wedged_driver() as env:
+        with closing(as_another(env)) as program:
             program.wait_for("driver not answering", 20)
             pid = left_behind(program)
-        with closing(on_screen(env, "--once")) as program:
+        with closing(as_another(env, "--once")) as program:
             screen = program.wait_for("exit code", 20).replace("\n", " ")
             assert f"pid {pid}" in screen
             assert "without NVML" in screen
 
 
-def test_a_collector_that_never_says_a_word_does_not_hold_the_screen(tmp_path: Path) -> None:
+def test_a_collector_that_never_says_a_word_does_not_hold_the_screen() -> None:
     """Loading the driver's library hangs, which stops the whole interpreter of the collector."""
-    with wedged(tmp_path, "libnvidia-ml.so.1") as folder:
+    with wedged_folder("libnvidia-ml.so.1") as folder:
         env = {**os.environ, "LD_LIBRARY_PATH": str(folder)}
-        with closing(on_screen(env)) as program:
+        with closing(as_another(env)) as program:
             program.wait_for("quit", 20)
             left_behind(program)
 
 
-@contextmanager
-def wedged(tmp_path: Path, name: str) -> Iterator[Path]:
-    folder = tmp_path / "wedge"
-    folder.mkdir()
-    try:
-        with wedged_folder(folder, name):
-            yield folder
-    except NoWedgeError as error:
-        pytest.skip(str(error))
+def as_another(env: Mapping[str, str], *options: str) -> Tmux:
+    return Tmux([*AS_ANOTHER, *GPUTOP, *options], columns=200, lines=50, env=env)
 
 
 def left_behind(program: Tmux) -> int:

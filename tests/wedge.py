@@ -9,12 +9,22 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import shutil
 import stat
 import struct
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
+
+from nvml.build import library
+
+AS_ANOTHER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+"""Before a command whose collector is to hang: who starts gputop goes without NVML while a collector of
+the same user hangs, and other tests run beside this one."""
 
 _LOOKUP, _GETATTR, _INIT, _FORGET, _INTERRUPT, _BATCH_FORGET = 1, 3, 26, 2, 36, 42
 _MNT_FORCE, _MNT_DETACH = 1, 2
@@ -25,36 +35,53 @@ _FOLDER_ATTRIBUTES = struct.pack(
 )
 
 
-class NoWedgeError(Exception):
-    """This machine or user cannot mount FUSE; the text says why."""
-
-
 @contextmanager
-def wedged_folder(folder: Path, name: str) -> Iterator[Path]:
-    """Mount ``folder`` as an empty folder in which whoever looks up ``name`` hangs until the end.
+def wedged_folder(name: str) -> Iterator[Path]:
+    """An empty folder in which whoever looks up ``name`` hangs until the end.
 
-    Raises:
-        NoWedgeError: when it cannot be mounted.
+    Whatever machine or user cannot mount FUSE skips the test.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         device = os.open("/dev/fuse", os.O_RDWR)
     except OSError as error:
-        raise NoWedgeError(f"/dev/fuse: {error.strerror}") from error
-    options = f"fd={device},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()}"
-    options += ",allow_other"
-    if libc.mount(b"wedge", os.fsencode(folder), b"fuse", 0, options.encode()) != 0:
-        os.close(device)
-        raise NoWedgeError(f"mount: {os.strerror(ctypes.get_errno())}")
-    server = threading.Thread(target=_serve, args=(device, os.fsencode(name)), daemon=True)
-    server.start()
-    try:
-        yield folder
-    finally:
-        libc.umount2(os.fsencode(folder), _MNT_FORCE)  # ends the connection: who hangs is let go
-        libc.umount2(os.fsencode(folder), _MNT_DETACH)
-        server.join(5)
-        os.close(device)
+        pytest.skip(f"/dev/fuse: {error.strerror}")
+    with _public_folder() as folder:
+        options = f"fd={device},rootmode=40000,user_id={os.getuid()},group_id={os.getgid()}"
+        options += ",allow_other"
+        if libc.mount(b"wedge", os.fsencode(folder), b"fuse", 0, options.encode()) != 0:
+            os.close(device)
+            pytest.skip(f"mount: {os.strerror(ctypes.get_errno())}")
+        server = threading.Thread(target=_serve, args=(device, os.fsencode(name)), daemon=True)
+        server.start()
+        try:
+            yield folder
+        finally:
+            libc.umount2(
+                os.fsencode(folder), _MNT_FORCE
+            )  # ends the connection: who hangs is let go
+            libc.umount2(os.fsencode(folder), _MNT_DETACH)
+            server.join(5)
+            os.close(device)
+
+
+@contextmanager
+def wedged_driver() -> Iterator[dict[str, str]]:
+    """The environment of a program that finds a driver whose first call hangs in the kernel."""
+    with wedged_folder("node.state") as folder, _public_folder() as libraries:
+        shutil.copytree(library(), libraries, dirs_exist_ok=True)
+        yield {
+            **os.environ,
+            "LD_LIBRARY_PATH": str(libraries),
+            "GPUTOP_SIM_STATE": str(folder / "node.state"),
+        }
+
+
+@contextmanager
+def _public_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="gputop-wedge-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 def _serve(device: int, name: bytes) -> None:
