@@ -13,4 +13,5 @@ for inputs, targets in DataLoader(data, batch_size=32, sampler=DistributedSample
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
+del model  # before its group: DDP that is the last to hold one deadlocks at times (torch 2.13)
 torch.distributed.destroy_process_group()

@@ -61,6 +61,7 @@ def main():
             break
     report()
     if distributed:
+        del model  # before its group: see ddp.py
         torch.distributed.destroy_process_group()
 
 
