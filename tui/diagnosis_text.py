@@ -37,7 +37,7 @@ def as_text(
     if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
         lines += [*rank_lines(alive), *ended_lines(job, frame)]
-    return "\n".join(lines)
+    return "\n".join(plain(line) for line in lines)
 
 
 def _size(job: JobFrame) -> str:
@@ -64,7 +64,7 @@ def _doubts(judgement: Judgement) -> Iterator[str]:
     frame = judgement.frame
     why = unseen_gpus(frame)
     if why:
-        yield f"No GPU was looked at: {plain(why)}"
+        yield f"No GPU was looked at: {why}"
     yield from _silent_gpus(frame)
     blind = judgement.blind
     if blind:
@@ -93,7 +93,7 @@ def _silent_gpus(frame: Frame) -> Iterator[str]:
         by_reason.setdefault(reason, []).append(index)
     for reason, indices in by_reason.items():
         verb = "does" if len(indices) == 1 else "do"
-        yield f"GPU {runs_text(indices)} {verb} not answer: {plain(reason)}"
+        yield f"GPU {runs_text(indices)} {verb} not answer: {reason}"
 
 
 def _reasons(blind: Sequence[Blind]) -> Iterator[str]:

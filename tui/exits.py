@@ -20,8 +20,10 @@ NOT_FOUND = 127
 
 def complain(sentence: str, code: int = OK) -> int:
     """Say one sentence on standard error, if it can be written to; returns ``code``."""
+    from .lines import plain  # whoever has nothing to complain of starts without it
+
     try:
-        print(f"gputop: {sentence}", file=sys.stderr, flush=True)
+        print(f"gputop: {plain(sentence)}", file=sys.stderr, flush=True)
     except OSError:
         silence(2)
     return code

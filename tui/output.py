@@ -40,12 +40,15 @@ def open_standard_streams() -> None:
 
 
 def say(text: str, *, ascii_only: bool = False) -> None:
-    """Print text for people, in the glyphs that the reader's locale has.
+    """Print text for people, in the glyphs that the reader's locale has, and nothing that is none.
 
     Raises:
         BrokenPipeError: when whoever read it has enough.
         OutputError: when it cannot be written.
     """
+    from .lines import plain  # the collector, which prints nothing, starts with this module too
+
+    text = "\n".join(plain(line) for line in text.split("\n"))
     convert = ascii_only or not output_is_utf8()
     _write((to_ascii(text) if convert else text).encode("utf-8", "replace"))
 

@@ -8,7 +8,7 @@ from ...probes.frame import GpuFrame
 from ...probes.nvml_words import THROTTLE_REASONS
 from ...rules.history import THROTTLED, History
 from ..glyphs import BAR_REST, BLOCK
-from ..lines import Line, LineBuilder, left
+from ..lines import Line, LineBuilder, left, plain
 from .curves import cell_seconds
 from .gpu_cells import SLOWDOWN_ROLES
 
@@ -30,7 +30,7 @@ def band_lines(gpu: GpuFrame, history: History, width: int) -> list[Line]:
 
 def _none(gpu: GpuFrame, cells: _Cells) -> str:
     if all(cell is None for cell in cells):
-        return gpu.missing.get("throttle_reasons", "not read yet")
+        return plain(gpu.missing.get("throttle_reasons", "not read yet"))
     return "nothing in this time"
 
 

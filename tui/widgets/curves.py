@@ -12,7 +12,7 @@ from ...rules.history import History
 from .. import format
 from ..bars import chart
 from ..glyphs import DOT
-from ..lines import Line, LineBuilder, blank, right
+from ..lines import Line, LineBuilder, blank, plain, right
 
 _GAP = 3
 _CELL_SECONDS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0)
@@ -101,7 +101,7 @@ def _title(curve: Curve, gpu: GpuFrame, present: Sequence[float], most: float, w
     line = LineBuilder(width).add(curve.title, "title").gap()
     value = getattr(gpu, curve.signal)
     if value is None:
-        return line.add(gpu.missing.get(curve.signal, "not read yet"), "dim").line()
+        return line.add(plain(gpu.missing.get(curve.signal, "not read yet")), "dim").line()
     line.add(format.quantity(value, curve.unit), "strong")
     if curve.unit != "ratio":
         against = f" {_against(curve, gpu, most)}"

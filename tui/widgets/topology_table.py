@@ -133,7 +133,9 @@ def _matrix_row(
     line = LineBuilder(width).gap(_MARGIN).add(left(_short(topology, row), _CELL), "strong")
     for column in columns:
         level = topology.levels[row][column]
-        line.add(right(level, _CELL), _LEVEL_ROLES.get(level, "dim") if level != "SYS" else "dim")
+        line.add(
+            right(plain(level), _CELL), _LEVEL_ROLES.get(level, "dim") if level != "SYS" else "dim"
+        )
     return line
 
 
@@ -191,7 +193,7 @@ def _row(
     line = LineBuilder(width).gap(_MARGIN).add(left(f"GPU{gpu.index}", _CELL), "strong")
     for column in columns:
         level = topology.levels[row][column]
-        line.add(right(level, _CELL), _role(topology, gpu, level))
+        line.add(right(plain(level), _CELL), _role(topology, gpu, level))
     line.gap(2).add(left(gpu.island or DASH, 4), _island_role(topology, gpu.island))
     line.gap(2).add(right(DASH if gpu.numa_node is None else str(gpu.numa_node), 4))
     for text, size, role in _placed(placed):
