@@ -17,6 +17,8 @@ class AskedProcess:
         self._began: float | None = None
         self.ended = False
         """It was there, and is not any more."""
+        self.looks = 0
+        """Frames in which it was there."""
 
     def follow(self, frame: Frame) -> None:
         """Look for it in a frame."""
@@ -25,6 +27,7 @@ class AskedProcess:
             processes = frame.source("processes")
             self.ended |= processes is not None and processes.status == "ok"
             return
+        self.looks += 1
         if self._began is None:
             self._began = process.start_time_seconds
         unreaped = process.state in ("Z", "X") and (process.threads or 0) <= 1

@@ -20,6 +20,8 @@ from .watch import Watch
 from .worker_stack import worker_lines, worker_pids, worker_stack
 
 PATIENCE_SECONDS = 12.0
+JOB_LOOKS = 4
+"""At a process that leads to no job, after which it is not taken for one that is about to."""
 
 
 def print_stacks(watch: Watch, options: Namespace) -> int:
@@ -32,7 +34,7 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
             asked.follow(judgement.frame)
             found = job_of(judgement.frame, asked.pid)
             if found is None:
-                if asked.ended:
+                if asked.ended or asked.looks >= JOB_LOOKS:
                     break
                 continue
             last, job = judgement, found

@@ -45,6 +45,7 @@ def active(judged: Iterable[Judgement]) -> set[str]:
     return {finding.id for each in judged for finding in each.active}
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_what_is_not_found_without_probes_is_said_not_to_be_looked_for(scenario: str) -> None:
     without = judgements(scenario, probes=False)
@@ -111,6 +112,7 @@ def readers() -> frozenset[str]:
     return frozenset(asked)
 
 
+@pytest.mark.unmeasured
 def test_each_rule_that_reads_probes_is_blind_without_or_has_another_means() -> None:
     blind = {rule.id for rule in judgements("healthy", probes=False)[-1].blind}
     assert readers() - OTHER_MEANS.keys() == blind
