@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from nvml.simulated import SimulatedNvml
@@ -116,13 +117,18 @@ def test_a_job_that_ends_while_it_is_diagnosed() -> None:
 
 
 def test_a_rank_that_was_killed_is_not_told_as_if_it_lived() -> None:
-    with python(60) as pid:
-        threading.Timer(4.0, os.kill, (pid, signal.SIGKILL)).start()
-        done = gputop("diagnose", str(pid), "--for", "30")
+    words = ("diagnose", "--for", "30")
+    with python(60) as pid, ThreadPoolExecutor() as pool:
+        as_json = pool.submit(gputop, *words, str(pid), "--format", "json")
+        threading.Timer(5.0, os.kill, (pid, signal.SIGKILL)).start()
+        done = gputop(*words, str(pid))
+        report = json.loads(as_json.result().stdout)
     assert (done.returncode, done.stderr) == (1, f"gputop: process {pid} has ended\n")
     assert "python -c: 0 ranks here" in done.stdout
     assert f"rank 0  pid {pid}  has ended " in done.stdout and "SIGKILL" in done.stdout
     assert f"pid {pid}  state" not in done.stdout
+    assert report["job"]["ranks"] == [] and report["groups"] == []
+    assert [(each["pid"], each["signal"]) for each in report["ended_ranks"]] == [(pid, 9)]
 
 
 def test_a_process_without_python_that_ends() -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from ..probes.feeds import FeedError
 from ..probes.frame import JobFrame
+from ..probes.rank_frame import GoneRank
 from ..probes.stack_groups import StackGroup, merge
 from ..rules.finding import Blind, Finding, Judgement
 from .asked_job import AskedProcess, until
@@ -16,6 +17,7 @@ from .exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from .jobs_of import job_of
 from .missing import HELP_WITHOUT_DRIVER
 from .output import say, say_json
+from .rank_lines import without_ended
 from .watch import Watch
 from .worker_stack import WorkerStack
 
@@ -39,6 +41,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     time_seconds: float
     node: str
     job: JobFrame | None
+    """With those ranks alone that are not known to have ended."""
+    ended_ranks: tuple[GoneRank, ...]
+    """The others: how each ended, and when."""
     groups: tuple[StackGroup, ...]
     findings: tuple[Finding, ...]
     blind_rules: tuple[Blind, ...]
@@ -121,12 +126,14 @@ def as_json(
 ) -> bytes:
     """One object; the names are the public ones."""
     frame = judgement.frame
+    alive = without_ended(job, frame) if job else None
     report = Report(
         schema_version=frame.schema_version,
         time_seconds=frame.time_seconds,
         node=frame.node,
-        job=job,
-        groups=merge(job, frame) if job else (),
+        job=alive,
+        ended_ranks=tuple(gone for gone in frame.gone if job and gone.job_id == job.id),
+        groups=merge(alive, frame) if alive else (),
         findings=findings,
         blind_rules=judgement.blind,
         why_no_gpus=unseen_gpus(frame),
