@@ -27,6 +27,7 @@ from .missing import why_missing
 from .reader import Reader
 from .screens.main_screen import MainScreen
 from .screens.picture_screen import PictureScreen
+from .shown_job import ShownJob
 from .themes import THEMES, after
 from .view import Target, View, WatchLike
 
@@ -114,6 +115,7 @@ class GputopApp(App[int]):
     ) -> None:
         super().__init__(driver_class=QuietDriver)
         self._jobs = jobs
+        self.shown_job = ShownJob()
         self.ascii_only = ascii_only
         self.animation_level = "none"
         self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
@@ -346,6 +348,7 @@ class GputopApp(App[int]):
     def attach(self, pid: int) -> None:
         """Watch the job that this process belongs to, in the place of the one before."""
         self._watch.attach(pid)
+        self.shown_job.forget()
         for screen in self.screen_stack:
             if isinstance(screen, PictureScreen):
                 screen.begin_anew()

@@ -317,6 +317,17 @@ async def test_another_job_is_a_key_away() -> None:
         await pilot.press("l")
         await pilot.pause()
         assert "2 of 2 · 2 ranks of 8" in shown(app)
+        await pilot.press("5")
+        await pilot.pause()
+        assert "eval.py" in shown(app).splitlines()[1], "it stays chosen on the other screen"
+        await pilot.press("n", "2")
+        await pilot.pause()
+        assert "1 of 2 · 6 ranks of 8" in shown(app)
+        await pilot.press("l")
+        app.attach(first.ranks[0].pid)
+        await pilot.press("down")
+        await pilot.pause()
+        assert "1 of 2 · 6 ranks of 8" in shown(app)
 
 
 async def test_a_node_without_jobs_says_so() -> None:

@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import JobFrame
-from ..jobs_shown import jobs_in_order
 from ..view import Block, Target, View, rank_target
 from .job_picture import draw_job, ranks_shown
 from .picture_screen import PictureScreen
@@ -25,15 +23,11 @@ class JobScreen(PictureScreen):
     ]
     WITHOUT = frozenset({"signal", "sort"})
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._job_id = ""
-
     def draw(self, view: View, width: int, height: int) -> Block:
-        return draw_job(view, self._job(view), width, height)
+        return draw_job(view, self.gputop.shown_job.of(view), width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
-        job = self._job(view)
+        job = self.gputop.shown_job.of(view)
         return [rank_target(rank) for rank in ranks_shown(view, job)] if job else []
 
     def open(self, target: Target) -> None:
@@ -47,19 +41,6 @@ class JobScreen(PictureScreen):
 
     def action_other(self, step: int) -> None:
         view = self.view()
-        job = self._job(view) if view else None
-        if view is None or job is None:
-            return
-        ids = [each.id for each in jobs_in_order(view)]
-        self._job_id = ids[(ids.index(job.id) + step) % len(ids)]
-        self.selected = None
-        self.redraw()
-
-    def begin_anew(self) -> None:
-        super().begin_anew()
-        self._job_id = ""
-
-    def _job(self, view: View) -> JobFrame | None:
-        """The one chosen; the first where that is gone."""
-        jobs = jobs_in_order(view)
-        return next((job for job in jobs if job.id == self._job_id), next(iter(jobs), None))
+        if view is not None and self.gputop.shown_job.move(view, step):
+            self.selected = None
+            self.redraw()

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import JobFrame, RankFrame
+from ...probes.frame import RankFrame
 from ...rules.closer_look import LOOK_SECONDS
-from ..jobs_shown import jobs_in_order
 from ..saving import save_text
 from ..stacks_text import stacks_text
 from ..view import Block, Target, View, rank_target
@@ -45,12 +44,11 @@ class StackScreen(PictureScreen):
     def __init__(self) -> None:
         super().__init__()
         self._look = StackLook()
-        self._job_id = ""
         self._wished: tuple[int, ...] = ()
         self._wished_at = 0.0
 
     def draw(self, view: View, width: int, height: int) -> Block:
-        return draw_stacks(view, self._job(view), self._look, width, height)
+        return draw_stacks(view, self.gputop.shown_job.of(view), self._look, width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
         return [rank_target(rank) for rank in self._ranks(view)]
@@ -93,18 +91,13 @@ class StackScreen(PictureScreen):
 
     def action_next_job(self) -> None:
         view = self.view()
-        job = self._job(view) if view else None
-        if view is None or job is None:
-            return
-        ids = [each.id for each in jobs_in_order(view)]
-        self._job_id = ids[(ids.index(job.id) + 1) % len(ids)]
-        self.selected = None
-        self._look = StackLook()
-        self.redraw()
+        if view is not None and self.gputop.shown_job.move(view, 1):
+            self.selected = None
+            self._look = StackLook()
+            self.redraw()
 
     def begin_anew(self) -> None:
         super().begin_anew()
-        self._job_id = ""
         self._look = StackLook()
 
     def action_copy(self) -> None:
@@ -136,7 +129,7 @@ class StackScreen(PictureScreen):
 
     def _text(self) -> str:
         view = self.view()
-        job = self._job(view) if view else None
+        job = self.gputop.shown_job.of(view) if view else None
         if view is None or job is None:
             self.tell("no training job is known on this node")
             return ""
@@ -147,18 +140,13 @@ class StackScreen(PictureScreen):
         return chosen_rank(view, self._ranks(view)) if view else None
 
     def _ranks(self, view: View) -> Sequence[RankFrame]:
-        job = self._job(view)
+        job = self.gputop.shown_job.of(view)
         return ranks_of(view, job) if job else []
-
-    def _job(self, view: View) -> JobFrame | None:
-        """The one chosen; the first where that is gone."""
-        jobs = jobs_in_order(view)
-        return next((job for job in jobs if job.id == self._job_id), next(iter(jobs), None))
 
     def _wish(self) -> None:
         """Ask for stacks of all living ranks, again before the last wish runs out."""
         view = self.view()
-        job = self._job(view) if view else None
+        job = self.gputop.shown_job.of(view) if view else None
         if view is None or job is None or view.paused_seconds is not None or not self.is_current:
             return
         pids = tuple(rank.pid for rank in job.living)
