@@ -306,7 +306,7 @@ async def test_the_keys() -> None:
 async def test_another_job_is_a_key_away() -> None:
     judged = judgement()
     (job,) = judged.frame.jobs
-    other = msgspec.structs.replace(job, id="other", name="eval.py", ranks=job.ranks[6:])
+    other = msgspec.structs.replace(job, id="other", name="eval.py", ranks=job.ranks[6:], pids=())
     first = msgspec.structs.replace(job, ranks=job.ranks[:6])
     app, _ = app_of(changed(judged, jobs=(other, first)))
     async with running(app) as pilot:
