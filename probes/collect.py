@@ -210,8 +210,8 @@ def _obey(
         case Detach(pid=pid):
             interest.detach(pid)
         case TakeStacks(pids=wanted, seconds=seconds, shares=shares):
-            wishes.want(wanted, seconds, shares=shares)
-            collector.hurry()
+            if wishes.want(wanted, seconds, shares=shares):
+                collector.hurry()  # a wish that is renewed, as with every sample, must not bring one
         case Dump():
             collector.hurry()
         case TakeExactStack():

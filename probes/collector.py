@@ -148,8 +148,8 @@ class Collector:
             self._ask_all(due + self._interval * GRACE_RATIO)
             yield self._sample()
             # A reader that came late gets the next sample in its own time, not a burst.
-            due = max(due + self._interval, self._clock())
-            if self._sleep_until(due):
+            began, due = due, max(due + self._interval, self._clock())
+            if self._sleep_until(due, began + MIN_INTERVAL_SECONDS):
                 due = self._clock()
 
     def _ask_all(self, deadline: float) -> None:
@@ -182,15 +182,12 @@ class Collector:
         except IndexError:
             self._news.put(None)  # that was the last one
 
-    def _sleep_until(self, due: float) -> bool:
-        """Whether somebody was in a hurry before that."""
-        while not self._hurry:
-            left = due - self._clock()
-            if left <= 0:
-                return False
+    def _sleep_until(self, due: float, earliest: float) -> bool:
+        """Whether somebody was in a hurry before that; even for them it is not sooner than ``earliest``."""
+        while (left := (earliest if self._hurry else due) - self._clock()) > 0:
             self._wait(left)
-        self._hurry = False
-        return True
+        hurried, self._hurry = self._hurry, False
+        return hurried
 
     def _wait(self, seconds: float) -> None:
         """Until something has changed, or the time is over."""

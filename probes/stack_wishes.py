@@ -18,25 +18,29 @@ class StackWishes:
         self._until: dict[int, float] = {}
         self._shares_until: dict[int, float] = {}
 
-    def want(self, pids: Iterable[int], seconds: float, *, shares: bool = False) -> None:
-        """From now on, for so many seconds; 0: no more.
+    def want(self, pids: Iterable[int], seconds: float, *, shares: bool = False) -> bool:
+        """From now on, for so many seconds; 0: no more. Whether any of them was not wanted before.
 
         Args:
             pids: of whom.
             seconds: for how long.
             shares: sample them too.
         """
-        until = time.monotonic() + min(seconds, LONGEST_WISH_SECONDS)
+        now = time.monotonic()
+        until = now + min(seconds, LONGEST_WISH_SECONDS)
+        new = False
         with self._lock:
             if seconds <= 0:
                 for pid in pids:
                     self._until.pop(pid, None)
                     self._shares_until.pop(pid, None)
-                return
+                return False
             for pid in list(pids)[:_MOST]:
+                new |= self._until.get(pid, 0.0) <= now
                 self._until[pid] = max(until, self._until.get(pid, 0.0))
                 if shares:
                     self._shares_until[pid] = self._until[pid]
+        return new
 
     def wanted(self, now: float) -> list[int]:
         """Those whose time has not run out."""

@@ -23,6 +23,7 @@ from gputop.probes.command import (
     SetInterval,
     ShowEnvironment,
     Stop,
+    TakeStacks,
 )
 from gputop.probes.sample import Hello, Reply, Sample
 from gputop.probes.target import start_time_of
@@ -126,6 +127,19 @@ def test_the_rest_of_the_sources_comes_soon_after_the_first_sample(node: Simulat
 def test_for_a_process_that_was_asked_for_all_sources_begin_at_once(node: SimulatedNvml) -> None:
     with running(node, "--interval=30", f"--pid={os.getpid()}") as collector:
         assert {source.name for source in collector.sample().sources} >= LATE
+
+
+def test_a_wish_for_stacks_brings_a_sample_and_its_renewal_none(node: SimulatedNvml) -> None:
+    """A front end renews its wish with every sample: else each would bring the next one at once."""
+    wish = TakeStacks(command_id=7, pids=(os.getpid(),), seconds=30.0)
+    with running(node, "--interval=3", f"--pid={os.getpid()}") as collector:
+        moments = [collector.settled().monotonic_seconds]
+        for _ in range(3):
+            collector.ask(wish)
+            moments.append(collector.sample().monotonic_seconds)
+    first, *later = (after - before for before, after in pairwise(moments))
+    assert first < 2.0
+    assert all(seconds > 2.0 for seconds in later)
 
 
 def test_the_stream_opens_with_a_hello_and_goes_on_with_samples(node: SimulatedNvml) -> None:

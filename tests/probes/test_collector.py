@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from itertools import islice
+from itertools import islice, pairwise
 
 from gputop.probes.collector import Collector
 from gputop.probes.sample import GpuReading, HostReading, Sample, SourceStatus
@@ -140,6 +140,16 @@ def test_a_hurry_brings_the_next_sample_at_once() -> None:
     began = time.monotonic()
     next(stream)
     assert time.monotonic() - began < 5
+
+
+def test_a_hurry_that_never_ends_brings_no_flood() -> None:
+    made = Collector("node17", interval_seconds=30)
+    made.add(Healthy())
+    moments: list[float] = []
+    for sample in islice(made.samples(), 5):
+        moments.append(sample.monotonic_seconds)
+        made.hurry()
+    assert all(after - before > 0.15 for before, after in pairwise(moments))
 
 
 def test_the_interval_is_held_to_its_bounds() -> None:
