@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from .frame import Frame, JobFrame, RankFrame
 from .probe_reading import ProbeReading
+from .process_key import Key, key_of
 from .sample import Sample
 
 
@@ -15,19 +17,19 @@ def with_dead_ranks(
     jobs: Sequence[JobFrame], previous: Frame | None, sample: Sample
 ) -> tuple[JobFrame, ...]:
     """The jobs with the dead among their ranks; jobs of which nobody lives come last."""
-    alive = {(rank.pid, rank.start_time_seconds) for job in jobs for rank in job.ranks}
-    dead = [
-        probe
+    alive = {key_of(rank) for job in jobs for rank in job.ranks}
+    ended = {
+        key_of(probe): probe.ended_monotonic_seconds
         for probe in sample.probes
-        if probe.ended_monotonic_seconds is not None
-        and (probe.pid, probe.start_time_seconds) not in alive
-    ]
-    if not dead:
+        if probe.ended_monotonic_seconds is not None and key_of(probe) not in alive
+    }
+    if not ended:
         return tuple(jobs)
+    dead = [probe for probe in sample.probes if key_of(probe) in ended]
     all_jobs = {job.id: job for job in jobs}
     for probe in dead:
         rank, home = _buried(probe, previous, sample)
-        home = _home(home, all_jobs, probe)
+        home = _home(home, all_jobs, probe, ended)
         ranks = sorted((*home.ranks, rank), key=_order)
         all_jobs[home.id] = msgspec.structs.replace(home, ranks=tuple(ranks))
     return tuple(all_jobs.values())
@@ -39,7 +41,7 @@ def _buried(
     """The rank as it was last known, or as its page has it; and the job that it was in."""
     for job in previous.jobs if previous else ():
         for rank in job.ranks:
-            if (rank.pid, rank.start_time_seconds) == (probe.pid, probe.start_time_seconds):
+            if key_of(rank) == key_of(probe):
                 return msgspec.structs.replace(rank, waits_for=()), job
     gpu = next((gpu for gpu in sample.gpus if gpu.uuid and gpu.uuid == probe.device_uuid), None)
     rank = RankFrame(
@@ -53,7 +55,12 @@ def _buried(
     return rank, None
 
 
-def _home(before: JobFrame | None, jobs: dict[str, JobFrame], probe: ProbeReading) -> JobFrame:
+def _home(
+    before: JobFrame | None,
+    jobs: Mapping[str, JobFrame],
+    probe: ProbeReading,
+    ended: Mapping[Key, float],
+) -> JobFrame:
     if before is not None:
         if before.id in jobs:
             return jobs[before.id]
@@ -61,7 +68,7 @@ def _home(before: JobFrame | None, jobs: dict[str, JobFrame], probe: ProbeReadin
         heir = next((job for job in jobs.values() if not {*before.pids}.isdisjoint(job.pids)), None)
         return heir or msgspec.structs.replace(before, ranks=(), pids=())
     for job in jobs.values():
-        if _misses(job, probe):
+        if _misses(job, probe) and all(_met(rank, probe, ended) for rank in job.ranks):
             return job
     return JobFrame(
         id=f"pid-{probe.pid}-{probe.start_time_seconds:.2f}",
@@ -76,6 +83,13 @@ def _misses(job: JobFrame, probe: ProbeReading) -> bool:
         probe.rank is not None
         and (job.name, job.world_size) == (probe.job_name, probe.world_size)
         and probe.rank not in {rank.rank for rank in job.ranks}
+    )
+
+
+def _met(rank: RankFrame, dead: ProbeReading, ended: Mapping[Key, float]) -> bool:
+    """They lived at the same time: the one before a restart is of another job, and so is its page."""
+    return rank.start_time_seconds < ended[key_of(dead)] and dead.start_time_seconds < ended.get(
+        key_of(rank), math.inf
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gputop.probes.probe_reading import ProbeReading
 from gputop.probes.sample import ProcessReading
 from gputop.probes.simulator import SimulatedNode
@@ -75,6 +77,23 @@ def test_a_monitor_that_comes_later_puts_it_into_the_job_that_lacks_it() -> None
     assert [rank.rank for job in frame.jobs for rank in job.ranks] == [0, 1]
     assert len(frame.jobs) == 1
     assert rank_of(frame, 1).gpu_index == 1
+
+
+def test_the_dead_of_before_a_restart_are_none_of_the_job_that_came_after() -> None:
+    """Of a job on two nodes one rank is here; the pages are of two runs before it."""
+
+    def of_a_run(pid: int, rank: int, began: float, ended: float) -> ProbeReading:
+        page = probe(ended, pid, rank=rank, world_size=2, job_name="train.py")
+        return msgspec.structs.replace(
+            page, start_time_seconds=began, ended_monotonic_seconds=ended
+        )
+
+    began = probe(51.0).start_time_seconds
+    first = of_a_run(200, 0, began - 80.0, began - 60.0)
+    second = of_a_run(201, 1, began - 40.0, began - 20.0)
+    frame = fold(sample(51.0, [probe(51.0, 100), first, second], processes=survivor(51.0)))
+    told = sorted([rank.pid for rank in job.ranks] for job in frame.jobs)
+    assert told == [[100], [200], [201]], "nor did those two live at the same time"
 
 
 def test_a_job_of_which_nobody_lives_is_still_told() -> None:

@@ -71,8 +71,10 @@ def rows_of(room: int, ranks: int, phases: int) -> Rows:
     """
     if room < 2 * _LEAST_TABLE + _LEAST_CHART:
         timeline = max(0, min(ranks + 1, room - _LEAST_TABLE))
-        timeline = timeline if timeline >= _LEAST_TABLE else 0
-        return Rows(room - timeline, 0, 0, timeline)
+        if timeline < _LEAST_TABLE:
+            return Rows(room, 0, 0, 0)
+        table = min(room - timeline, ranks + 2)
+        return Rows(table, 0, 0, room - table)
     chart = _LEAST_CHART if room < _ROOMY else max(_LEAST_CHART + 1, room // 5)
     each = max(2, min(ranks + 1, (room - chart) // 2))
     spare = room - chart - 2 * each
