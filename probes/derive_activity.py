@@ -107,7 +107,22 @@ class _Seen:
         seen = (before.phase_age_seconds or 0.0) + self._seconds if same and before else 0.0
         since = rank.activity.still_since_seconds if rank.activity else None
         still = 0.0 if since is None else self._now - since
-        return replace(rank, phase_age_seconds=max(seen, still))
+        return replace(
+            rank,
+            phase_age_seconds=max(seen, still),
+            phase_unbroken_seconds=_unbroken(rank.activity, seen, self._now),
+        )
+
+
+def _unbroken(activity: ActivityFrame | None, seen: float, now: float) -> float | None:
+    """Whoever sleeps on is where it was; of who runs without a pause all looks are needed."""
+    if activity is None:
+        return None
+    if activity.still_since_seconds is not None:
+        return now - activity.still_since_seconds
+    if activity.busy_since_seconds is not None:
+        return min(seen, now - activity.busy_since_seconds)
+    return None
 
 
 def _with_shares(rank: RankFrame, stacks: StackReading) -> RankFrame:

@@ -99,10 +99,12 @@ def _probed(
     allocator = probe.allocator
     elapsed = sample.monotonic_seconds - frame.monotonic_seconds if frame and ended is None else 0.0
     step_age = _step_age(probe, before, now, elapsed)
+    phase_age = _age(probe.phase_monotonic_seconds, now)
     return msgspec.structs.replace(
         rank,
         phase=probe.phase,
-        phase_age_seconds=_age(probe.phase_monotonic_seconds, now),
+        phase_age_seconds=phase_age,
+        phase_unbroken_seconds=phase_age,
         phase_source=None if probe.phase is None else "measured",
         step=probe.step,
         current_step=_current_step(probe, past),

@@ -169,7 +169,10 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     phase: str | None = None
     """What its main loop is in; with ``ended_age_seconds``, what it was in when it died."""
     phase_age_seconds: float | None = None
-    """Against the time of the frame, so that the phase of a frozen job grows old."""
+    """Against the time of the frame, so that the phase of a frozen job grows old. Of one seen from
+    outside: how long each look has met it, between which it may have come and gone."""
+    phase_unbroken_seconds: float | None = None
+    """How much of that time it was in it without a break, as its probe or its standing still proves."""
     phase_source: Origin | None = None
     phase_votes: int | None = None
     """Stacks that the phase was told from; of a sampled phase it is the host's, not the GPU's."""

@@ -627,7 +627,7 @@ def test_a_rank_that_died_before_anybody_looked_is_named() -> None:
     assert evidence(played.one("RUN424"), "ended by").value == (
         "nobody saw how; it has left its page"
     )
-    assert told(play(left_behind(7200.0), 3)) == {"RUN424": VICTIM}, "the others still wait"
+    assert told(play(left_behind(4900.0), 3)) == {"RUN424": VICTIM}, "the others still wait"
 
 
 def test_what_is_left_of_a_job_that_is_over_is_no_finding() -> None:

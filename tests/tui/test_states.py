@@ -61,6 +61,14 @@ async def test_a_lost_gpu_keeps_its_row() -> None:
         assert " 4 r4 " in text(app)
 
 
+async def test_a_guest_on_a_gpu_does_not_hide_the_rank_that_it_disturbs() -> None:
+    app, _ = app_of(judgement("other-tenant"))
+    async with running(app):
+        row = next(line for line in text(app).splitlines() if line.startswith("  5 "))
+    assert row.startswith("  5 r5 ") and "other tenant" in row
+    assert row.split()[2] in ("forward", "backward", "optimizer", "comm", "data")
+
+
 async def test_a_missing_value_is_a_dash_and_never_nought() -> None:
     app, _ = app_of(changed(judgement(), gpus=(bare_gpu(0),), jobs=()))
     async with running(app):

@@ -88,7 +88,7 @@ def phase_spans(rank: RankFrame, width: int) -> Spans:
     if rank.ended_age_seconds is not None:
         return _aged("died", "error", rank.ended_age_seconds, width)
     role = PHASE_ROLES.get(rank.phase or "", "other")
-    return _aged(plain(rank.phase or DASH), role, rank.phase_age_seconds, width)
+    return _aged(plain(rank.phase or DASH), role, rank.phase_unbroken_seconds, width)
 
 
 def _aged(word: str, role: str, age: float | None, width: int) -> Spans:

@@ -191,7 +191,7 @@ def _lost_line(gpu: GpuFrame, rank: RankFrame | None, frame: Frame, width: int) 
     line = LineBuilder(width).gap().add(f"{gpu.index:>2}", "strong").gap()
     line.add(f"{mark} GPU is lost: {_why_lost(gpu, frame)}", role)
     alive = rank is not None and rank.ended_age_seconds is None
-    age = rank.phase_age_seconds if rank is not None and alive else None
+    age = rank.phase_unbroken_seconds if rank is not None and alive else None
     if rank is not None and age is not None and age >= _WORTH_SAYING_SECONDS:
         phase = plain(rank.phase or DASH)
         line.add(f" {DOT} rank {gpu.rank} in {phase} for {format.duration(age)}", "strong")
@@ -219,10 +219,10 @@ def _stale_note(gpu: GpuFrame) -> Sequence[Span]:
 
 
 def _ranks(view: View) -> dict[int, RankFrame]:
-    """The rank on each GPU: one that lives, or else the one that died on it last."""
+    """The rank on each GPU: of the largest job one that lives, or else the one that died on it last."""
     placed = [
         (rank.gpu_index, rank)
-        for job in view.frame.jobs
+        for job in sorted(view.frame.jobs, key=lambda job: len(job.ranks))
         for rank in job.ranks
         if rank.gpu_index is not None and (rank.ended_age_seconds or 0.0) < DEAD_SHOWN_SECONDS
     ]

@@ -45,8 +45,9 @@ def _now(rank: RankFrame) -> Iterable[Fact]:
     if text:
         yield "state", text, role
     if rank.phase is not None:
-        age = format.duration(rank.phase_age_seconds)
-        last = f"{rank.phase} for {age}" if rank.ended_age_seconds is None else rank.phase
+        age = rank.phase_unbroken_seconds
+        timeless = age is None or rank.ended_age_seconds is not None
+        last = rank.phase if timeless else f"{rank.phase} for {format.duration(age)}"
         yield "phase", f"{last} {DOT} {rank.phase_source or DASH}", "strong"
     if rank.current_step is not None:
         since = format.duration(rank.step_age_seconds)
