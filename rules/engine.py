@@ -244,7 +244,7 @@ def _finding(case: _Case, frame: Frame) -> Finding:
     span = case.spans[_BASE]
     return Finding(
         id=case.rule.id,
-        name=case.rule.name,
+        name=verdict.name or case.rule.name,
         severity=case.severity,
         subject=verdict.subject,
         state=case.state,

@@ -104,6 +104,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """From 0 to 1: how sure the rule is, confounders weighed."""
     since_monotonic_seconds: float | None = None
     """When the condition began, where the evidence tells: it counts towards hold-down."""
+    name: str | None = None
+    """Where the rule's would be wrong, as the next one."""
     next_step: str | None = None
     """Where it is more precise than the rule's."""
     unknown_because: str = ""

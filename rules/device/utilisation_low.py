@@ -9,6 +9,8 @@ from .surroundings import look_around
 _RECENT_SECONDS = 10.0
 _ALIKE_RATIO = 0.1
 """Peers that differ by less are like it."""
+_UNFILLED_NAME = "SM activity low"
+"""Beside a utilisation of 100 %, which only says that some kernel ran, "utilisation low" is no name."""
 _UNFILLED = (
     "Kernels run all the time but fill the chip only in part: see in a profile what share of a "
     "step is communication or small kernels."
@@ -21,7 +23,8 @@ class UtilisationLow(GpuRule):
     Meaning:
         A training job is on this GPU, and for half a minute the GPU has had little to do. Where
         the chip tells how much of it was active (SM activity), that is judged, else the
-        utilisation.
+        utilisation. Where some kernel ran all the time and yet little of the chip was active, the
+        finding is called that: SM activity low.
     Impact:
         The time is paid for and lost: at 35 % the job takes about three times as long as it could.
     Diagnosis:
@@ -83,10 +86,12 @@ class UtilisationLow(GpuRule):
         seconds = scene.history.gpu(gpu.index, seen.signal).covered(window)
         rank = rank_on(gpu, scene.frame)
         limit = self.limit[f"{severity}_ratio"]
+        busy = _always_busy(seen)
         return Verdict(
             subject=gpu_subject(gpu),
             holds=True,
             severity=severity,
+            name=_UNFILLED_NAME if busy else None,
             evidence=(
                 compared(seen.signal, seen.value, limit, "ratio", mean_seconds=seconds),
                 *(
@@ -101,7 +106,7 @@ class UtilisationLow(GpuRule):
                     else ()
                 ),
             ),
-            next_step=_UNFILLED if _always_busy(seen) else around.next_step(),
+            next_step=_UNFILLED if busy else around.next_step(),
         )
 
     def _young(self, gpu: GpuFrame, frame: Frame) -> bool:

@@ -35,6 +35,7 @@ def busy(second: float, cores: float) -> dict[str, Any]:
 def test_utilisation_low_on_one_gpu() -> None:
     found = play(always(gpus={3: LOW}), 31, interval=2.0).one("HW210")
     assert (found.subject.gpu, found.subject.rank, found.severity) == (3, 3, "warning")
+    assert found.name == "utilisation low"
     own, against = (each for each in found.evidence if each.signal == "sm_active_ratio")
     assert own.value == pytest.approx(0.25)
     assert (own.threshold, own.comparison) == (0.35, "<")
@@ -57,6 +58,7 @@ def test_utilisation_that_is_merely_not_good_is_information() -> None:
 def test_kernels_that_fill_the_chip_in_part_are_no_matter_of_launching() -> None:
     found = play(always(gpus={3: {"sm_active_ratio": 0.6}}), 31, interval=2.0).one("HW210")
     assert "fill the chip only in part" in found.next_step
+    assert found.name == "SM activity low", "its utilisation is full"
 
 
 def test_without_sm_activity_utilisation_is_judged() -> None:

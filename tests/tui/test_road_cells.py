@@ -104,7 +104,7 @@ def test_at_eighty_columns_the_notes_keep_their_room() -> None:
 @pytest.mark.parametrize("width", range(89, 140))
 def test_a_usual_note_can_be_read_beside_the_roads(width: int) -> None:
     lines = gpu_block(view(judgement("two-islands")), width, 4).lines
-    assert "utilisation low" in text_of(lines[1])
+    assert "SM activity low" in text_of(lines[1])
 
 
 @pytest.mark.parametrize("width", [128, 131, 132, 160])
