@@ -39,6 +39,12 @@ def overdue_seconds(job: JobFrame) -> float | None:
     return age if _too_long(age, median(steps)) else None
 
 
+def is_overdue(rank: RankFrame) -> bool:
+    """Whether this rank has ended no step for much longer than its own steps take."""
+    step, age = rank.step_p50_seconds or rank.step_seconds, rank.step_age_seconds
+    return step is not None and age is not None and _too_long(age, step)
+
+
 def stuck_ranks(frame: Frame, typical: Typical) -> list[RankFrame]:
     """Ranks whose step is overdue, without those that only wait in a collective for one of them."""
     found: list[RankFrame] = []
