@@ -233,6 +233,11 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds per loss over the last minute."""
     missing: Missing = {}
 
+    @property
+    def stopped(self) -> bool:
+        """The kernel lets none of its threads run: by a signal, or since a debugger holds it."""
+        return self.activity is not None and self.activity.state in ("T", "t")
+
 
 class JobFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Processes that belong to one training run on this node."""

@@ -173,7 +173,7 @@ def _look_at_host(rank: RankFrame, now: float) -> Look:
         return Look(rank, "unknown")
     since = activity.still_since_seconds
     still = None if since is None else now - since
-    if activity.state in "Tt":
+    if rank.stopped:
         return _lasting(Look(rank, "stopped", still or 0.0))
     if rank.phase in LONG_PHASES or rank.phase == "idle":
         return Look(rank, "works", rank.phase_age_seconds or 0.0)
