@@ -155,6 +155,15 @@ def test_nobody_is_said_to_be_stopped_or_waited_for_without_a_reason() -> None:
     assert "waits for" not in str(rows_by_rank(healthy))
 
 
+def test_a_job_that_stands_still_is_drawn_without_a_pace() -> None:
+    hung = view(judgement("gpu-lost"))
+    (job,) = hung.frame.jobs
+    assert "tok/s" in text(drawn(hung, 132, 42)) and "tokens/s" not in text(drawn(hung, 132, 42))
+    said = facts(hung.frame, job, job.ranks[0])
+    assert "tokens per second" in said and "no step has ended for 59 s" in said
+    assert "tokens/s" in text(drawn(view(judgement("healthy")), 132, 42))
+
+
 def rows_by_rank(shown: View) -> dict[str, str]:
     """The line of each rank in the table, which is the first that begins with it."""
     rows: dict[str, str] = {}

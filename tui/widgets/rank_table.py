@@ -84,8 +84,10 @@ def ranks_text(ranks: Sequence[int]) -> str:
 
 
 def _unit(job: JobFrame) -> str:
-    """Tokens where any rank counts them."""
-    return "tok/s" if any(rank.tokens_per_second is not None for rank in job.ranks) else "smp/s"
+    """Tokens where any rank counts them, also while it stands still."""
+    field = "tokens_per_second"
+    counted = any(rank.tokens_per_second is not None or field in rank.missing for rank in job.ranks)
+    return "tok/s" if counted else "smp/s"
 
 
 def _line(row: RankRow, layout: Layout[RankRow]) -> Line:
