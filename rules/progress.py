@@ -46,7 +46,10 @@ def is_overdue(rank: RankFrame) -> bool:
 
 
 def stuck_ranks(frame: Frame, typical: Typical) -> list[RankFrame]:
-    """Ranks whose step is overdue, without those that only wait in a collective for one of them."""
+    """Ranks whose step is overdue, without those that only wait in a collective for another one.
+
+    Whom they wait for may have died; then nobody is stuck, and all of them wait.
+    """
     found: list[RankFrame] = []
     for job in frame.running:
         found += _stuck_in(job.ranks, typical)
@@ -58,7 +61,7 @@ def _stuck_in(ranks: Sequence[RankFrame], typical: Typical) -> list[RankFrame]:
         return []
     late = [rank for rank in ranks if _is_late(rank, typical)]
     culprits = [rank for rank in late if rank.phase != _WAITING]
-    return culprits or late
+    return [rank for rank in culprits or late if not rank.waits_for]
 
 
 def _is_late(rank: RankFrame, typical: Typical) -> bool:
