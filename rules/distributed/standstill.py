@@ -179,6 +179,8 @@ def _look_at_host(rank: RankFrame, now: float) -> Look:
         return Look(rank, "works", rank.phase_age_seconds or 0.0)
     if still is not None:
         return _lasting(Look(rank, "waits" if _waits(rank) else "still", still))
+    if rank.waits_for and _proven_seconds(rank):  # its host may spin in the collective
+        return _lasting(Look(rank, "waits"))
     if activity.busy_since_seconds is not None:
         return Look(rank, "busy", now - activity.busy_since_seconds)
     return Look(rank, "moves")

@@ -518,6 +518,44 @@ def test_a_long_phase_of_a_step_that_is_not_overdue_proves_no_stall() -> None:
     assert not play(script, 1).ever() & RULES
 
 
+def in_a_collective(ages: Mapping[str, Any], launched: Sequence[int]) -> Script:
+    """Hosts spin in a collective that the victim, which sleeps over its data, has not launched."""
+
+    def script(second: float) -> Changes:
+        spins = {"state": "R", "cpu_seconds": 10.0 + second, "voluntary_switches": 9}
+        threads = [
+            thread(rank, second, 0.0, **(SLEEPING if rank == VICTIM else spins)) for rank in ALL
+        ]
+        probes = [
+            msgspec.structs.replace(
+                each,
+                phase="data" if each.rank == VICTIM else "comm",
+                collectives=(
+                    CollectiveReading(
+                        group="default",
+                        sequence=launched[each.rank or 0],
+                        operation="all_reduce",
+                        in_flight_monotonic_seconds=(
+                            None if each.rank == VICTIM else each.phase_monotonic_seconds
+                        ),
+                    ),
+                ),
+            )
+            for each in with_pages({}, ages)(second).probes
+        ]
+        return Changes(threads=threads, probes=probes)
+
+    return script
+
+
+def test_who_spins_in_a_collective_waits_where_pages_tell_for_whom_and_how_long() -> None:
+    finding = play(in_a_collective(LONG_AGO, LATE), 1).one("RUN406")
+    assert (finding.subject.rank, finding.severity) == (VICTIM, "error")
+    assert evidence(finding, "kept waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
+    assert not play(in_a_collective(JUST_NOW, LATE), 1).ever() & RULES
+    assert not play(in_a_collective(LONG_AGO, [1011] * GPUS), 1).ever() & RULES
+
+
 def test_without_pages_a_wait_is_told_as_seen() -> None:
     finding = play(stall({"state": "T"}), 25).one("RUN423")
     assert evidence(finding, "seen_waiting_seconds").value == 20.0
