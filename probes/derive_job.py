@@ -17,6 +17,10 @@ from .rates import rate
 from .sample import Sample
 from .step_figures import StepFigures
 
+STANDSTILL_STEPS = 10.0
+STANDSTILL_SECONDS = 5.0
+"""A job that has ended no step for so many typical ones, and at least so long, has no pace any more."""
+_RATES = ("samples", "tokens")
 _NO_PROBE = "no probe in this process: start it under `gputop run`"
 
 Key = tuple[int, float]
@@ -100,6 +104,7 @@ def _probed(
     elapsed = sample.monotonic_seconds - frame.monotonic_seconds if frame and ended is None else 0.0
     step_age = _step_age(probe, before, now, elapsed)
     phase_age = _age(probe.phase_monotonic_seconds, now)
+    stands = _stands_still(past.figures, step_age)
     return msgspec.structs.replace(
         rank,
         phase=probe.phase,
@@ -115,9 +120,9 @@ def _probed(
         ended_age_seconds=_age(ended, sample.monotonic_seconds),
         probe_cost_ratio=probe.cost_ratio,
         **_of_steps(past.figures),
-        **_throughput(past.figures, step_age, probe, previous, before),
+        **({} if stands else _throughput(past.figures, step_age, probe, previous, before)),
         **_shares(probe, previous, before, past),
-        missing=_missing(rank, probe),
+        missing=_missing(rank, probe, past.figures, step_age if stands else None),
     )
 
 
@@ -133,6 +138,15 @@ def _of_steps(figures: StepFigures) -> dict[str, Any]:
         "loss": figures.loss,
         "phases_last_steps": figures.phases,
     }
+
+
+def _stands_still(figures: StepFigures, step_age: float | None) -> bool:
+    typical = figures.p50_seconds
+    return (
+        typical is not None
+        and step_age is not None
+        and step_age > max(STANDSTILL_SECONDS, STANDSTILL_STEPS * typical)
+    )
 
 
 def _throughput(
@@ -180,10 +194,22 @@ def _shares(
     }
 
 
-def _missing(rank: RankFrame, probe: ProbeReading) -> dict[str, str]:
-    if probe.trouble is None:
-        return rank.missing
-    return {**rank.missing, "phase": f"the probe switched itself off: {probe.trouble}"}
+def _missing(
+    rank: RankFrame, probe: ProbeReading, figures: StepFigures, still_seconds: float | None
+) -> dict[str, str]:
+    """Why what is not told is not.
+
+    Args:
+        still_seconds: for how long no step has ended, where it stands still.
+    """
+    missing = dict(rank.missing)
+    for counted in _RATES:  # a reason of before, handed on with a lost GPU, may hold no longer
+        missing.pop(f"{counted}_per_second", None)
+        if still_seconds is not None and getattr(figures, counted) is not None:
+            missing[f"{counted}_per_second"] = f"no step has ended for {still_seconds:.0f} s"
+    if probe.trouble is not None:
+        missing["phase"] = f"the probe switched itself off: {probe.trouble}"
+    return missing
 
 
 def _current_step(probe: ProbeReading, past: RankPast) -> int | None:

@@ -210,7 +210,8 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     run_ahead_seconds: float | None = None
     """Median over the recent steps. Near zero: the GPU waits for the host."""
     samples_per_second: float | None = None
-    """Over the recent steps, and what the step in progress takes longer than any of them."""
+    """Over the recent steps, and what the step in progress takes longer than any of them; ``None`` where no
+    step has ended for so long that the job stands still, as the next one."""
     tokens_per_second: float | None = None
     throughput_spread_ratio: float | None = None
     """As ``step_spread_ratio``, of tokens (else samples) a second over the recent steps."""
@@ -235,6 +236,11 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     ledger: dict[str, float] = {}
     """Seconds per loss over the last minute."""
     missing: Missing = {}
+
+    @property
+    def stopped(self) -> bool:
+        """The kernel lets none of its threads run: by a signal, or since a debugger holds it."""
+        return self.activity is not None and self.activity.state in ("T", "t")
 
 
 class JobFrame(msgspec.Struct, frozen=True, kw_only=True):

@@ -22,6 +22,8 @@ class StackGroup(msgspec.Struct, frozen=True, kw_only=True):
     place: str | None
     stack: Stack
     """What they have in common, from the outermost frame on; innermost first."""
+    stopped: bool = False
+    """The kernel lets them not run, wherever they are."""
 
 
 def merge(job: JobFrame, frame: Frame) -> tuple[StackGroup, ...]:
@@ -31,7 +33,8 @@ def merge(job: JobFrame, frame: Frame) -> tuple[StackGroup, ...]:
     for rank in job.ranks:
         stack = _main(readings.get((rank.pid, rank.start_time_seconds)))
         groups.setdefault(_place(rank, stack), []).append((rank, stack))
-    ordered = sorted(groups.values(), key=len)  # of equals, the one with the lower ranks first
+    # Of equals first the stopped ones, and then those with the lower ranks.
+    ordered = sorted(groups.values(), key=lambda members: (len(members), not members[0][0].stopped))
     return tuple(map(_group, ordered))
 
 
@@ -42,12 +45,15 @@ def _main(reading: StackReading | None) -> Stack:
 
 
 def _place(rank: RankFrame, stack: Stack) -> object:
-    """The phase, and the frames down to the user's innermost one: leaves below it come and go."""
+    """The phase, and the frames down to the user's innermost one: leaves below it come and go.
+
+    One that is stopped is never where others are, though its stack may be the same.
+    """
     own, told = own_frame(stack), _told(rank, stack)
     phase = told.phase if told else rank.phase
     if own is None:
-        return (phase, told.doing if told else rank.doing, stack)
-    return (phase, stack[stack.index(own) :])
+        return (rank.stopped, phase, told.doing if told else rank.doing, stack)
+    return (rank.stopped, phase, stack[stack.index(own) :])
 
 
 def _told(rank: RankFrame, stack: Stack) -> Told | None:
@@ -69,6 +75,7 @@ def _group(members: Sequence[tuple[RankFrame, Stack]]) -> StackGroup:
         doing=told.doing if told else first.doing,
         place=first.place,
         stack=_common([stack for _, stack in members]),
+        stopped=first.stopped,
     )
 
 

@@ -39,8 +39,17 @@ def overdue_seconds(job: JobFrame) -> float | None:
     return age if _too_long(age, median(steps)) else None
 
 
+def is_overdue(rank: RankFrame) -> bool:
+    """Whether this rank has ended no step for much longer than its own steps take."""
+    step, age = rank.step_p50_seconds or rank.step_seconds, rank.step_age_seconds
+    return step is not None and age is not None and _too_long(age, step)
+
+
 def stuck_ranks(frame: Frame, typical: Typical) -> list[RankFrame]:
-    """Ranks whose step is overdue, without those that only wait in a collective for one of them."""
+    """Ranks whose step is overdue, without those that only wait in a collective for another one.
+
+    Whom they wait for may have died; then nobody is stuck, and all of them wait.
+    """
     found: list[RankFrame] = []
     for job in frame.running:
         found += _stuck_in(job.ranks, typical)
@@ -52,7 +61,7 @@ def _stuck_in(ranks: Sequence[RankFrame], typical: Typical) -> list[RankFrame]:
         return []
     late = [rank for rank in ranks if _is_late(rank, typical)]
     culprits = [rank for rank in late if rank.phase != _WAITING]
-    return culprits or late
+    return [rank for rank in culprits or late if not rank.waits_for]
 
 
 def _is_late(rank: RankFrame, typical: Typical) -> bool:

@@ -14,6 +14,8 @@ from ..probes.stack_phase import place_of
 from ..rules.distributed.rank_gone import how
 from . import format
 
+STOPPED = "STOPPED"
+"""What is said of one that the kernel does not let run: that its phase grows old is no news then."""
 ORIGINS = {"measured": "probe", "sampled": "stacks", "inferred": "threads"}
 
 
@@ -58,8 +60,12 @@ def means_line(job: JobFrame, frame: Frame) -> str:
 
 
 def _what(group: StackGroup) -> str:
-    if group.phase is None:
-        return "not known"
+    if group.stopped:
+        return f"{STOPPED} in {_where(group)}" if group.phase else STOPPED
+    return "not known" if group.phase is None else _where(group)
+
+
+def _where(group: StackGroup) -> str:
     where = f" at {group.place}" if group.place else ""
     origin = ORIGINS.get(group.phase_source or "", "")
     return f"{group.phase}, {group.doing or 'host'}{where} [{origin}]"
@@ -79,7 +85,8 @@ def _state(rank: RankFrame) -> str:
     activity = rank.activity
     if activity is None:
         return "not looked at"
-    words = [f"state {activity.state}"]
+    words = [STOPPED] if rank.stopped else []
+    words.append(f"state {activity.state}")
     if activity.wait_channel:
         words.append(f"in {activity.wait_channel}")
     if activity.cpu_cores is not None:

@@ -5,7 +5,7 @@ from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
 from .behind import behind
 from .everybody_waits import Deadlock, deadlock
-from .standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS
+from .standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS, waiting_evidence
 
 
 class AllRanksWait(JobRule):
@@ -52,7 +52,7 @@ class AllRanksWait(JobRule):
 
     def _evidence(self, found: Deadlock, job: JobFrame) -> tuple[Evidence, ...]:
         evidence = [
-            Evidence(signal="waiting_seconds", value=found.seconds, unit="seconds"),
+            waiting_evidence(found.seconds, found.looks),
             Evidence(signal="ranks here", value=float(len(found.looks))),
             Evidence(signal="world_size", value=job.world_size),
         ]

@@ -8,7 +8,13 @@ from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
 from .behind import Behind, behind, evidence_of, odd_one
 from .everybody_waits import Deadlock, deadlock
-from .standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS, rank_subject
+from .standstill import (
+    ERROR_SECONDS,
+    HOLD_SECONDS,
+    SHORTEST_SECONDS,
+    rank_subject,
+    waiting_evidence,
+)
 
 MOST_NAMED = 4
 """Ranks whose counts are told."""
@@ -83,5 +89,4 @@ class CollectiveMismatch(Rule):
         if found.places:
             where = "waiting in different places" if found.differ else "place"
             evidence.append(Evidence(signal=where, value=found.words(), origin="sampled"))
-        waiting = Evidence(signal="waiting_seconds", value=found.seconds, unit="seconds")
-        return (*evidence, waiting)
+        return (*evidence, waiting_evidence(found.seconds, found.looks))

@@ -4,6 +4,9 @@ Two witnesses speak here. One is progress: threads that neither run nor wake up.
 what the stack, or failing that the kernel's wait channel, says a rank waits for. A rank that waits for
 the others and one that the others wait for look the same to the first, and not to the second. On a GPU
 that only spins, the rank waits too, whatever its host thread is seen to do.
+
+How long it has lasted, the page of a probe proves, whenever the looking began. Without one it is known
+only for how long it has been seen.
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from ...probes.frame import JobFrame, ProcessFrame, RankFrame
 from ..device.spinning import spin_seconds
 from ..finding import Evidence, Subject
 from ..history import History
+from ..progress import is_overdue
 from ..rule import Scene, Threshold
 
 Stance = Literal["waits", "stopped", "works", "still", "busy", "moves", "unknown"]
@@ -40,6 +45,8 @@ class Look(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     spins: bool = False
     """Its GPU does nothing but spin."""
+    proven: bool = False
+    """Its probe's page tells for how long; else it has been seen for so long, and may have lasted longer."""
 
 
 class Standstill(msgspec.Struct, frozen=True):
@@ -110,10 +117,17 @@ def evidence_of(look: Look, still: Standstill) -> tuple[Evidence, ...]:
     if still.waiting:
         names = names_of(each.rank for each in still.waiting)
         found.append(Evidence(signal="kept waiting", value=names))
-        found.append(Evidence(signal="waiting_seconds", value=still.seconds, unit="seconds"))
+        found.append(waiting_evidence(still.seconds, still.waiting))
     if any(each.spins for each in still.waiting):
         found.append(Evidence(signal="their GPUs", value="only spin, with flat power"))
     return tuple(each for each in found if each.value is not None)
+
+
+def waiting_evidence(seconds: float, looks: Iterable[Look]) -> Evidence:
+    """For how long they wait; where no page proves it, for how long they were seen to."""
+    proven = any(look.proven and look.seconds == seconds for look in looks)
+    signal = "waiting_seconds" if proven else "seen_waiting_seconds"
+    return Evidence(signal=signal, value=seconds, unit="seconds")
 
 
 def names_of(ranks: Iterable[RankFrame]) -> str:
@@ -150,7 +164,7 @@ def _look(rank: RankFrame, scene: Scene) -> Look:
         return look
     # In NCCL its kernel spins, and the host spins with it or waits for the backward's thread.
     spun = spin_seconds(gpu, scene.history)
-    return Look(rank, "waits", spun, spins=True) if spun else look
+    return _lasting(Look(rank, "waits", spun, spins=True)) if spun else look
 
 
 def _look_at_host(rank: RankFrame, now: float) -> Look:
@@ -159,15 +173,34 @@ def _look_at_host(rank: RankFrame, now: float) -> Look:
         return Look(rank, "unknown")
     since = activity.still_since_seconds
     still = None if since is None else now - since
-    if activity.state in "Tt":
-        return Look(rank, "stopped", still or 0.0)
+    if rank.stopped:
+        return _lasting(Look(rank, "stopped", still or 0.0))
     if rank.phase in LONG_PHASES or rank.phase == "idle":
         return Look(rank, "works", rank.phase_age_seconds or 0.0)
     if still is not None:
-        return Look(rank, "waits" if _waits(rank) else "still", still)
+        return _lasting(Look(rank, "waits" if _waits(rank) else "still", still))
+    if rank.waits_for and _proven_seconds(rank):  # its host may spin in the collective
+        return _lasting(Look(rank, "waits"))
     if activity.busy_since_seconds is not None:
         return Look(rank, "busy", now - activity.busy_since_seconds)
     return Look(rank, "moves")
+
+
+def _lasting(look: Look) -> Look:
+    """For as long as its page proves, where that is longer than it was seen."""
+    proven = _proven_seconds(look.rank)
+    return replace(look, seconds=proven, proven=True) if proven > look.seconds else look
+
+
+def _proven_seconds(rank: RankFrame) -> float:
+    """Since when it is in its phase, by its page, if its step is overdue; 0 where that proves nothing.
+
+    Before the first step nothing is overdue, but to wait for others is to wait all the same.
+    """
+    if rank.phase_source != "measured" or rank.phase in LONG_PHASES or rank.phase == "idle":
+        return 0.0
+    first = rank.step is None and _waits(rank)
+    return (rank.phase_age_seconds or 0.0) if first or is_overdue(rank) else 0.0
 
 
 def _unveiled(looks: list[Look]) -> list[Look]:
@@ -183,7 +216,7 @@ def _unveiled(looks: list[Look]) -> list[Look]:
     ):
         return looks
     return [
-        Look(look.rank, "waits", look.seconds) if hidden else look
+        replace(look, stance="waits") if hidden else look
         for look, hidden in zip(looks, veiled, strict=True)
     ]
 

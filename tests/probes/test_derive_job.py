@@ -41,6 +41,31 @@ def test_the_throughput_of_a_hung_job_falls() -> None:
     assert rank.samples_per_second == pytest.approx(8 * 32 / (16 + 16))
 
 
+def test_a_job_that_stands_still_has_no_throughput_and_says_why() -> None:
+    steps = tuple(step(number, 2.0 * number, 2.0, samples=32.0) for number in range(1, 9))
+    hung = probe(16.5, step=8, step_monotonic_seconds=16.0, steps=steps)
+    rank = rank_of(fold(sample(16.5, [hung]), sample(100.0, [hung])))
+    assert (rank.samples_per_second, rank.tokens_per_second) == (None, None)
+    assert rank.missing["samples_per_second"] == "no step has ended for 84 s"
+    assert "tokens_per_second" not in rank.missing, "it never counted any"
+    goes_on = probe(
+        102.0,
+        step=9,
+        step_monotonic_seconds=101.0,
+        steps=(*steps, step(9, 101.0, 85.0, samples=32.0)),
+    )
+    rank = rank_of(fold(sample(16.5, [hung]), sample(100.0, [hung]), sample(102.0, [goes_on])))
+    assert rank.samples_per_second is not None
+    assert "samples_per_second" not in rank.missing
+
+
+def test_short_steps_may_pause_for_some_seconds_without_a_standstill() -> None:
+    steps = tuple(step(number, 0.1 * number, 0.1, samples=32.0) for number in range(1, 9))
+    page = probe(1.0, step=8, step_monotonic_seconds=0.8, steps=steps)
+    assert rank_of(fold(sample(1.0, [page]), sample(5.7, [page]))).samples_per_second is not None
+    assert rank_of(fold(sample(1.0, [page]), sample(5.9, [page]))).samples_per_second is None
+
+
 def test_without_steps_the_counter_gives_the_throughput() -> None:
     rank = rank_of(
         fold(sample(10.0, [probe(10.0, samples=100.0)]), sample(12.0, [probe(12.0, samples=164.0)]))

@@ -10,6 +10,7 @@ import pytest
 from gputop.probes.frame import Frame, JobFrame, RankFrame
 from gputop.probes.frame_table import INNERMOST, READ, WHOLE
 from gputop.probes.inprocess.instruments import patching
+from gputop.probes.rank_frame import ActivityFrame
 from gputop.probes.rank_reading import Stack, StackFrameReading, StackReading
 from gputop.probes.stack_groups import merge
 from gputop.probes.stack_phase import margin, own_frame, phase_of, place_of, vote, without_probe
@@ -221,3 +222,25 @@ def test_ranks_are_in_one_group_whether_or_not_the_probe_is_around_what_they_cal
     (group,) = merge(job, frame)
     assert group.pids == (1, 2)
     assert group.stack == bare
+
+
+def test_a_stopped_rank_is_in_a_group_of_its_own_though_its_stack_is_that_of_others() -> None:
+    stack = captured("bare-backward")
+    readings = [
+        StackReading(monotonic_seconds=1.0, pid=pid, start_time_seconds=1.0, main_stacks=(stack,))
+        for pid in (1, 2, 3)
+    ]
+    frame = Frame(time_seconds=1.0, monotonic_seconds=1.0, node="n", stacks=tuple(readings))
+    for state, groups in (("T", [(3,), (1, 2)]), ("t", [(3,), (1, 2)]), ("S", [(1, 2, 3)])):
+        ranks = tuple(
+            RankFrame(
+                rank=pid,
+                pid=pid,
+                start_time_seconds=1.0,
+                activity=ActivityFrame(state=state if pid == 3 else "S"),
+            )
+            for pid in (1, 2, 3)
+        )
+        merged = merge(JobFrame(id="job", name="train.py", ranks=ranks), frame)
+        assert [group.pids for group in merged] == groups
+        assert merged[0].stopped is (state != "S")

@@ -41,6 +41,24 @@ def test_the_hung_rank_is_stalled_and_the_others_wait_for_it(step: float) -> Non
         assert share(frame, history, rank, "phase comm") == (0.0 if rank == HUNG else 1.0)
 
 
+def test_ranks_that_wait_for_one_that_died_wait_and_are_not_stalled() -> None:
+    """As those do that wait for one that hangs: for whom they wait is known of both."""
+    frame, history = watched("rank-died", 60)
+    (job,) = frame.jobs
+    assert {rank.waits_for for rank in job.living} == {(5,)}
+    for rank in job.living:
+        assert history.rank(rank.pid, STALLED).mean(60.0) == 0.0
+        assert history.rank(rank.pid, "phase comm").mean(60.0) == 1.0
+
+
+def test_ranks_that_all_wait_for_nobody_that_is_known_are_stalled() -> None:
+    frame, _ = watched("rank-died", 60)
+    (job,) = frame.jobs
+    ranks = tuple(msgspec.structs.replace(rank, waits_for=()) for rank in job.ranks)
+    frame = msgspec.structs.replace(frame, jobs=(msgspec.structs.replace(job, ranks=ranks),))
+    assert len(stuck_ranks(frame, lambda _rank: 1.0)) == len(job.living)
+
+
 def test_a_stall_counts_from_the_last_step_on() -> None:
     frame, history = watched("gpu-lost", -30)
     assert 0.40 < share(frame, history, HUNG, STALLED) < 0.55

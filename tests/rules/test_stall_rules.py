@@ -25,6 +25,7 @@ from gputop.probes.rank_reading import (
 from rules_scenes import (
     BEGAN,
     GPUS,
+    UNIX,
     Changes,
     Played,
     Script,
@@ -460,6 +461,105 @@ def test_the_probes_counts_name_the_rank() -> None:
     own = play(probed([7] * GPUS, LATE), 25).one("RUN404")
     assert own.subject.rank == VICTIM
     assert told(play(probed([7] * GPUS, [1011] * GPUS), 25)) == {"RUN405": None}
+
+
+def with_pages(victim: Mapping[str, Any], ages: Mapping[str, Any], *, since: float = 0.0) -> Script:
+    """All stand still from `since` on, the victim as told; pages tell how old phases and steps are."""
+
+    def script(second: float) -> Changes:
+        threads = [
+            thread(rank, second, since, **(victim if rank == VICTIM else {})) for rank in ALL
+        ]
+        probes = [
+            msgspec.structs.replace(
+                probe(rank, second, "backward", ages["phase"] + second),
+                rank=rank,
+                step=ages["step"],
+                step_seconds=0.2,
+                step_monotonic_seconds=BEGAN - ages["age"],
+            )
+            for rank in ALL
+        ]
+        return Changes(threads=threads, probes=probes)
+
+    return script
+
+
+LONG_AGO = {"phase": 65.0, "step": 40, "age": 66.0}
+JUST_NOW = {"phase": 0.3, "step": 40, "age": 0.4}
+
+
+@pytest.mark.parametrize("state", ["T", "t"])
+def test_a_stopped_rank_is_named_at_the_second_look_where_pages_tell_for_how_long(
+    state: str,
+) -> None:
+    finding = play(with_pages({"state": state}, LONG_AGO), 1).one("RUN423")
+    assert (finding.subject.rank, finding.severity) == (VICTIM, "error")
+    assert evidence(finding, "waiting_seconds").value == 66.0
+    assert finding.since_seconds == UNIX - 65.0
+    assert not play(with_pages({"state": state}, JUST_NOW), 1).ever() & RULES
+
+
+def test_a_stall_is_seen_at_the_second_look_where_pages_tell_for_how_long() -> None:
+    finding = play(with_pages({}, LONG_AGO), 1).one("RUN405")
+    assert evidence(finding, "waiting_seconds").value == 66.0
+    assert not play(with_pages({}, JUST_NOW), 1).ever() & RULES
+
+
+def test_a_long_phase_of_a_step_that_is_not_overdue_proves_no_stall() -> None:
+    """A long backward is one: ranks that stand still in it for a moment have not since it began."""
+    steps_of_a_minute = with_pages({"state": "T"}, LONG_AGO)
+
+    def script(second: float) -> Changes:
+        changes = steps_of_a_minute(second)
+        probes = [msgspec.structs.replace(each, step_seconds=60.0) for each in changes.probes]
+        return replace(changes, probes=probes)
+
+    assert not play(script, 1).ever() & RULES
+
+
+def in_a_collective(ages: Mapping[str, Any], launched: Sequence[int]) -> Script:
+    """Hosts spin in a collective that the victim, which sleeps over its data, has not launched."""
+
+    def script(second: float) -> Changes:
+        spins = {"state": "R", "cpu_seconds": 10.0 + second, "voluntary_switches": 9}
+        threads = [
+            thread(rank, second, 0.0, **(SLEEPING if rank == VICTIM else spins)) for rank in ALL
+        ]
+        probes = [
+            msgspec.structs.replace(
+                each,
+                phase="data" if each.rank == VICTIM else "comm",
+                collectives=(
+                    CollectiveReading(
+                        group="default",
+                        sequence=launched[each.rank or 0],
+                        operation="all_reduce",
+                        in_flight_monotonic_seconds=(
+                            None if each.rank == VICTIM else each.phase_monotonic_seconds
+                        ),
+                    ),
+                ),
+            )
+            for each in with_pages({}, ages)(second).probes
+        ]
+        return Changes(threads=threads, probes=probes)
+
+    return script
+
+
+def test_who_spins_in_a_collective_waits_where_pages_tell_for_whom_and_how_long() -> None:
+    finding = play(in_a_collective(LONG_AGO, LATE), 1).one("RUN406")
+    assert (finding.subject.rank, finding.severity) == (VICTIM, "error")
+    assert evidence(finding, "kept waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
+    assert not play(in_a_collective(JUST_NOW, LATE), 1).ever() & RULES
+    assert not play(in_a_collective(LONG_AGO, [1011] * GPUS), 1).ever() & RULES
+
+
+def test_without_pages_a_wait_is_told_as_seen() -> None:
+    finding = play(stall({"state": "T"}), 25).one("RUN423")
+    assert evidence(finding, "seen_waiting_seconds").value == 20.0
+    assert all(each.signal != "waiting_seconds" for each in finding.evidence)
 
 
 def test_of_those_noticed_together_the_killed_one_came_first() -> None:

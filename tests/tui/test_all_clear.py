@@ -14,7 +14,7 @@ from gputop.tui.screens.finding_screen import FindingScreen
 from gputop.tui.screens.main_picture import draw
 from gputop.tui.view import Asked
 
-from tui_watch import changed, finding, judgement, played, view, with_gpu
+from tui_watch import changed, finding, judgement, played, view, with_gpu, without_probes
 
 TICK = "✓"
 
@@ -62,6 +62,15 @@ def test_one_look_at_a_job_says_that_it_cannot_see_a_stall(once: bool) -> None:
     text = main(clean(), once=once, asked=Asked(pid=51877))
     assert (TICK in text) is not once
     assert ("one look cannot see a stall: gputop diagnose 51877 watches for one" in text) is once
+
+
+def test_one_look_sees_a_stall_where_probes_tell_since_when() -> None:
+    judged = clean()
+    asked = Asked(pid=51877, job=judged.frame.jobs[0])
+    assert "one look cannot see a stall" not in main(judged, once=True, asked=asked)
+    blank = without_probes(judged)
+    asked = Asked(pid=51877, job=blank.frame.jobs[0])
+    assert "one look cannot see a stall" in main(blank, once=True, asked=asked)
 
 
 @pytest.mark.parametrize("width", [60, 80, 132])

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from gputop.probes.frame import Frame, JobFrame, RankFrame
 from gputop.probes.probe_reading import CollectiveReading, DdpReading
+from gputop.probes.rank_frame import ActivityFrame
 from gputop.probes.rank_past import RankPast
-from gputop.rules.finding import Judgement
+from gputop.rules.finding import Evidence, Judgement, Subject
 from gputop.tui.jobs_shown import jobs_in_order
 from gputop.tui.lines import text_of, width_of
 from gputop.tui.screens.job_picture import draw_job, rows_of
@@ -28,6 +29,7 @@ from tui_watch import (
     Clock,
     app_of,
     changed,
+    finding,
     judgement,
     running,
     view,
@@ -111,6 +113,63 @@ def test_a_job_that_hangs_is_not_said_to_go_on() -> None:
     title = text(drawn(view(judgement("gpu-lost")), 132, 42)).splitlines()[1]
     assert "no step for 5" in title and "/s" not in title
     assert "s/step" in text(drawn(view(judgement("healthy")), 132, 42)).splitlines()[1]
+
+
+def with_rank_stopped(state: str, *, named: bool) -> View:
+    """Rank 3 of a job that hangs has that state; no collective tells that anybody waits for it."""
+    judged = judgement("gpu-lost")
+    (job,) = judged.frame.jobs
+    ranks = tuple(
+        msgspec.structs.replace(
+            rank,
+            waits_for=(),
+            activity=ActivityFrame(state=state if rank.rank == 3 else "S"),
+        )
+        for rank in job.ranks
+    )
+    judged = changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks),))
+    subject = Subject(kind="rank", id="job 1@1.00", rank=3, job=job.id)
+    found = msgspec.structs.replace(
+        finding("RUN423", "rank stopped", "warning", 3),
+        subject=subject,
+        evidence=(Evidence(signal="kept waiting", value="ranks 0, 1"),),
+    )
+    return view(msgspec.structs.replace(judged, findings=(found,) if named else ()))
+
+
+@pytest.mark.parametrize("state", ["T", "t"])
+def test_a_stopped_rank_is_said_to_be_stopped_and_whoever_waits_for_it_says_so(state: str) -> None:
+    rows = rows_by_rank(with_rank_stopped(state, named=True))
+    assert "STOPPED" in rows["r3"] and "waits for" not in rows["r3"]
+    assert all("waits for r3" in rows[f"r{rank}"] for rank in (0, 1, 2, 4, 5, 6, 7))
+
+
+def test_nobody_is_said_to_be_stopped_or_waited_for_without_a_reason() -> None:
+    assert "STOPPED" not in str(rows_by_rank(with_rank_stopped("S", named=True)))
+    assert "waits for" not in str(rows_by_rank(with_rank_stopped("T", named=False)))
+    healthy = view(
+        msgspec.structs.replace(
+            with_rank_stopped("S", named=True).judgement, frame=judgement().frame
+        )
+    )
+    assert "waits for" not in str(rows_by_rank(healthy))
+
+
+def test_a_job_that_stands_still_is_drawn_without_a_pace() -> None:
+    hung = view(judgement("gpu-lost"))
+    (job,) = hung.frame.jobs
+    assert "tok/s" in text(drawn(hung, 132, 42)) and "tokens/s" not in text(drawn(hung, 132, 42))
+    said = facts(hung.frame, job, job.ranks[0])
+    assert "tokens per second" in said and "no step has ended for 59 s" in said
+    assert "tokens/s" in text(drawn(view(judgement("healthy")), 132, 42))
+
+
+def rows_by_rank(shown: View) -> dict[str, str]:
+    """The line of each rank in the table, which is the first that begins with it."""
+    rows: dict[str, str] = {}
+    for line in text(drawn(shown, 132, 42)).splitlines():
+        rows.setdefault(line.split()[0] if line.split() else "", line)
+    return rows
 
 
 def test_the_straggler_is_told_and_so_is_its_phase() -> None:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from gputop.probes.frame import JobFrame, RankFrame
+from gputop.probes.frame import Frame, JobFrame, RankFrame
 from gputop.probes.rank_frame import ActivityFrame
 from gputop.probes.stack_phase import margin
 from gputop.tui.named_processes import pids_named
-from gputop.tui.rank_lines import rank_lines
+from gputop.tui.rank_lines import group_lines, rank_lines
 
 NAME = f"gputop-test-sleeper-{uuid.uuid4().hex}"
 """Tests of this file may run beside each other, each with a sleeper of its own."""
@@ -119,3 +119,24 @@ def test_a_share_is_told_of_enough_stacks_only(votes: int, share: float, told: s
     )
     (line,) = rank_lines(JobFrame(id="job", name="train.py", ranks=(rank,)))
     assert line.endswith(f", {told}")
+
+
+@pytest.mark.parametrize("state", ["T", "t", "S"])
+def test_a_stopped_rank_is_told_to_be_stopped(state: str) -> None:
+    rank = RankFrame(
+        rank=0,
+        pid=7,
+        start_time_seconds=1.0,
+        phase="backward",
+        doing="runs the backward",
+        phase_source="measured",
+        activity=ActivityFrame(state=state),
+    )
+    job = JobFrame(id="job", name="train.py", ranks=(rank,))
+    frame = Frame(time_seconds=1.0, monotonic_seconds=1.0, node="n", jobs=(job,))
+    (line,), (group,) = rank_lines(job), group_lines(job, frame, stacks=False)
+    assert ("STOPPED, state " in line) is (state != "S")
+    assert (
+        group
+        == f"rank 0: {'' if state == 'S' else 'STOPPED in '}backward, runs the backward [probe]"
+    )

@@ -133,13 +133,13 @@ def _visible(view: View, ranks: Sequence[RankFrame], rows: int) -> Sequence[Rank
 
 
 def _odd(ranks: Sequence[RankFrame]) -> int | None:
-    """The place of a rank that is dead, or that most others wait for."""
+    """The place of a rank that is dead or stopped, or that most others wait for."""
     waited: dict[int, int] = {}
     for rank in ranks:
         for other in rank.waits_for:
             waited[other] = waited.get(other, 0) + 1
     for at, rank in enumerate(ranks):
-        if rank.ended_age_seconds is not None:
+        if rank.ended_age_seconds is not None or rank.stopped:
             return at
     whom = max(waited, key=lambda each: waited[each], default=None)
     return (

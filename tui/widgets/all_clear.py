@@ -9,7 +9,7 @@ from ...rules.finding import Blind, Judgement
 from .. import format
 from ..glyphs import CLEARED, DOT
 from ..lines import Line, LineBuilder, paragraph, plain
-from ..view import View
+from ..view import Asked, View
 from .evidence import runs_text
 
 
@@ -88,6 +88,14 @@ def in_brief(view: View) -> str:
     return f" {DOT} ".join(filter(None, parts))
 
 
+def _pages_tell(asked: Asked) -> bool:
+    """Whether the probes in its job tell of each rank since when no step has ended."""
+    ranks = asked.job.living if asked.job else ()
+    return bool(ranks) and all(
+        rank.phase_source == "measured" and rank.step_age_seconds is not None for rank in ranks
+    )
+
+
 def _one_reason(blind: tuple[Blind, ...]) -> bool:
     return len({rule.reason for rule in blind}) == 1
 
@@ -104,7 +112,7 @@ def _doubts(view: View) -> Iterator[str]:
         yield f"GPU {runs_text(silent)} {verb} not answer"
     if not view.frame.gpus:
         yield "no GPU was looked at"
-    if view.once and view.asked is not None:
+    if view.once and view.asked is not None and not _pages_tell(view.asked):
         yield f"one look cannot see a stall: gputop diagnose {view.asked.pid} watches for one"
     blind = blind_text(view.judgement)
     if blind:

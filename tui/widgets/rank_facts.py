@@ -77,10 +77,14 @@ def _throughput(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
     yield "host and GPU", f"host {host} {DOT} GPU busy {gpu}", "text"
     yield "host runs ahead", format.precise(rank.run_ahead_seconds), "text"
     spread = _spread(rank.throughput_spread_ratio)
-    if rank.tokens_per_second is not None:
-        yield "tokens", f"{format.compact(rank.tokens_per_second).strip()}/s{spread}", "text"
-    if rank.samples_per_second is not None:
-        yield "samples", f"{format.compact(rank.samples_per_second).strip()}/s{spread}", "text"
+    for counted, rate in (
+        ("tokens", rank.tokens_per_second),
+        ("samples", rank.samples_per_second),
+    ):
+        if rate is not None:
+            yield counted, f"{format.compact(rate).strip()}/s{spread}", "text"
+        elif f"{counted}_per_second" in rank.missing:
+            yield counted, DASH, "text"
     if probe.steps_left_out:
         why = (
             f"too many came at once: of each look the newest {NEWEST_STEPS} and the {LONGEST_STEPS} "

@@ -12,11 +12,13 @@ from .. import format
 from ..columns import Column, Layout, Spans, chosen_line, lay_out
 from ..glyphs import DASH, DOT
 from ..lines import Line, LineBuilder, left, plain, right
+from ..rank_lines import STOPPED
 from ..view import Block, View, rank_target
 from .evidence import runs_text
 from .gpu_cells import phase_spans
 from .phase_marks import phase_bar
 from .rank_delays import Delay
+from .waits_told import with_waits_told
 
 _WORTH_SAYING_SECONDS = 1.0
 _WORTH_SAYING_RATIO = 0.03
@@ -42,7 +44,7 @@ def rank_block(
     layout = _layout(width, _unit(job))
     rows = [
         RankRow(rank, delays.get(rank.rank) if rank.rank is not None else None, view.shaded)
-        for rank in ranks
+        for rank in with_waits_told(ranks, job, view.judgement)
     ]
     lines = [
         chosen_line(_line(row, layout), view.selected == rank_target(row.rank)) for row in rows
@@ -60,6 +62,8 @@ def state_text(rank: RankFrame) -> tuple[str, str]:
     """What is out of the ordinary about a rank, and the role to say it in; empty where nothing is."""
     if rank.ended_age_seconds is not None:
         return f"died {died_text(rank)}", "error"
+    if rank.stopped:
+        return STOPPED, "error"
     if rank.phase is None:
         return plain(rank.missing.get("phase", "no phase is told")), "dim"
     if rank.waits_for and (rank.phase_age_seconds or 0.0) >= _WORTH_SAYING_SECONDS:
@@ -80,8 +84,10 @@ def ranks_text(ranks: Sequence[int]) -> str:
 
 
 def _unit(job: JobFrame) -> str:
-    """Tokens where any rank counts them."""
-    return "tok/s" if any(rank.tokens_per_second is not None for rank in job.ranks) else "smp/s"
+    """Tokens where any rank counts them, also while it stands still."""
+    field = "tokens_per_second"
+    counted = any(rank.tokens_per_second is not None or field in rank.missing for rank in job.ranks)
+    return "tok/s" if counted else "smp/s"
 
 
 def _line(row: RankRow, layout: Layout[RankRow]) -> Line:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...probes.stack_groups import StackGroup
 from ..glyphs import MORE_ABOVE, MORE_BELOW, SELECTED
 from ..lines import Line, LineBuilder, left, plain
-from ..rank_lines import ORIGINS
+from ..rank_lines import ORIGINS, STOPPED
 from ..view import window
 from .phase_marks import role_of_phase
 from .stack_tree import who
@@ -28,7 +28,13 @@ def group_lines(
     names = min(_WHO_MOST, max((len(_who(group)) for group in groups), default=0), width // 3)
     largest = max((len(group.pids) for group in groups), default=0)
     lines = [
-        _line(group, width, names, chosen=group is chosen, odd=len(group.pids) < largest)
+        _line(
+            group,
+            width,
+            names,
+            chosen=group is chosen,
+            odd=group.stopped or len(group.pids) < largest,
+        )
         for group in shown
     ]
     above, below = first, len(groups) - first - len(shown)
@@ -42,6 +48,7 @@ def group_lines(
 def _line(group: StackGroup, width: int, names: int, *, chosen: bool, odd: bool) -> Line:
     line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
     line.add(left(_who(group), names), "mark" if chosen else "strong" if odd else "text").gap(2)
+    line.add(f"{STOPPED}  " if group.stopped else "", "error")
     if group.phase is None:
         return line.add("not known what it does", "dim").line()
     line.add(left(plain(group.phase), _PHASE_WIDTH), role_of_phase(group.phase)).gap()
