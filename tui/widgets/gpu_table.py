@@ -12,7 +12,7 @@ import msgspec
 from ...probes.frame import Frame, GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from .. import format
-from ..columns import Column, Layout, chosen_line, lay_out
+from ..columns import Column, Layout, chosen_line, lay_out, with_note
 from ..glyphs import DASH, DEGREE, DOT, FOLD
 from ..lines import Line, LineBuilder, Span, left, plain
 from ..missing import why_no_gpus
@@ -119,10 +119,7 @@ def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Bloc
     ranks = _ranks(view)
     hidden = gpus_hidden(view, rows)
     if hidden and not titled:
-        used = layout.width - len(hidden) - 1
-        *titles, (last, role) = head
-        cut = LineBuilder(used).extend(titles).add(last.rstrip(), role).line()
-        head = (*cut, (f"{hidden} ", "warm"))
+        head = with_note(head, hidden, layout.width)
     lines = [
         _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), layout) for gpu in shown
     ]
