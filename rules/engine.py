@@ -245,6 +245,7 @@ def _finding(case: _Case, frame: Frame) -> Finding:
     return Finding(
         id=case.rule.id,
         name=case.rule.name,
+        short=case.rule.short,
         severity=case.severity,
         subject=verdict.subject,
         state=case.state,

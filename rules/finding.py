@@ -149,6 +149,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     explained_by: FindingRef | None = None
     """Its cause among the present findings: show it under that one."""
     next_step: str = ""
+    short: str = ""
+    """The name for a row of a table, where that itself is too long for one."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
