@@ -245,6 +245,7 @@ def _finding(case: _Case, frame: Frame) -> Finding:
     return Finding(
         id=case.rule.id,
         name=verdict.name or case.rule.name,
+        short="" if verdict.name else case.rule.short,
         severity=case.severity,
         subject=verdict.subject,
         state=case.state,

@@ -151,6 +151,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     explained_by: FindingRef | None = None
     """Its cause among the present findings: show it under that one."""
     next_step: str = ""
+    short: str = ""
+    """The name for a row of a table, where that itself is too long for one."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -171,5 +173,10 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pending(self) -> tuple[Finding, ...]:
-        """Those that are suspected: they hold, but not for long enough yet."""
+        """Those that hold, but not for long enough yet."""
         return tuple(finding for finding in self.findings if finding.state == "pending")
+
+    @property
+    def suspected(self) -> tuple[Finding, ...]:
+        """Those pending that would be news: a symptom of what is active already is none."""
+        return tuple(finding for finding in self.pending if finding.explained_by is None)

@@ -66,6 +66,8 @@ class Rule(ABC):
     """HST 1xx, HW 2xx, MEM 3xx, RUN 4xx, LNK 5xx, ENV 6xx; never used again."""
     name: ClassVar[str]
     """The thing found, never the fix."""
+    short: ClassVar[str] = ""
+    """The same for a row of a table; empty: the name is short enough."""
     severity: ClassVar[Severity]
     """Of a plain case."""
     severities: ClassVar[tuple[Severity, ...]] = ()

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from .glyphs import SELECTED
-from .lines import Line, LineBuilder, Span, left, right
+from .lines import Line, LineBuilder, Span, left, right, text_of
 
 Row = TypeVar("Row")
 Spans = Sequence[Span]
@@ -58,6 +58,12 @@ def chosen_line(line: Line, chosen: bool) -> Line:
         return line
     _, (first, _), *rest = line
     return ((SELECTED, "key"), (first, "mark"), *rest)
+
+
+def with_note(header: Line, note: str, width: int) -> Line:
+    """The titles of a table of ``width`` cells, with words at their end."""
+    cut = LineBuilder(max(0, width - len(note) - 1)).add(text_of(header).rstrip(), "dim").line()
+    return (*cut, (f"{note} ", "warm"))
 
 
 def lay_out(columns: Sequence[Column[Row]], width: int, gap: int = 1) -> Layout[Row]:

@@ -44,6 +44,20 @@ def clip(text: str, width: int) -> str:
     return set_cell_size(text, width - 1) + ELLIPSIS
 
 
+def whole_words(text: str, width: int) -> str:
+    """As many words as fit, each of them whole; an ellipsis stands for the others."""
+    if width_of(text) <= width:
+        return text
+    first, *others = text.split(" ")
+    kept = first
+    for word in others:
+        longer = f"{kept} {word}"
+        if width_of(longer) + len(ELLIPSIS) > width:
+            break
+        kept = longer
+    return clip(kept + ELLIPSIS, width)
+
+
 def whole_parts(text: str, width: int) -> str:
     """As many of the parts of a text as fit, each of them whole; an ellipsis stands for the others."""
     if width_of(text) <= width:

@@ -29,6 +29,7 @@ class ClockStuckLow(GpuRule):
 
     id = "HW203"
     name = "clock stuck low"
+    short = "clock stuck"
     severity = "warning"
     needs = ("utilization_ratio", "throttle_reasons", "sm_clock_hertz")
     thresholds = {

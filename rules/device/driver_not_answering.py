@@ -32,6 +32,7 @@ class DriverNotAnswering(Rule):
 
     id = "HW209"
     name = "driver not answering"
+    short = "driver silent"
     severity = "warning"
     severities = ("warning", "error")
     thresholds = {

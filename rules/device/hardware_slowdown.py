@@ -29,6 +29,7 @@ class HardwareSlowdown(GpuRule):
 
     id = "HW207"
     name = "hardware slowdown"
+    short = "HW slowdown"
     severity = "warning"
     severities = ("warning", "error")
     needs = ("throttle_reasons",)

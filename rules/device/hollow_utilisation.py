@@ -33,6 +33,7 @@ class HollowUtilisation(GpuRule):
 
     id = "HW211"
     name = "hollow utilisation"
+    short = "hollow util"
     severity = "warning"
     severities = ("warning", "error")
     needs = ("utilization_ratio",)

@@ -27,6 +27,7 @@ class PowerCap(GpuRule):
 
     id = "HW202"
     name = "power cap with clock loss"
+    short = "power cap"
     severity = "warning"
     needs = ("throttle_reasons", "sm_clock_hertz")
     thresholds = {

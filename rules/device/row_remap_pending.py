@@ -24,6 +24,7 @@ class RowRemapPending(GpuRule):
 
     id = "HW205"
     name = "row remap pending"
+    short = "remap pending"
     severity = "warning"
     severities = ("warning", "error")
     needs_any = ("remap_pending", "remap_failed", "retired_pages_pending")

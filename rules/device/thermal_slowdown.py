@@ -29,6 +29,7 @@ class ThermalSlowdown(GpuRule):
 
     id = "HW201"
     name = "thermal slowdown"
+    short = "overheating"
     severity = "warning"
     needs = ("temperature_celsius",)
     thresholds = {

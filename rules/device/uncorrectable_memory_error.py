@@ -29,6 +29,7 @@ class UncorrectableMemoryError(GpuRule):
 
     id = "HW204"
     name = "uncorrectable memory error"
+    short = "memory error"
     severity = "warning"
     severities = ("warning", "error")
     needs = ("ecc_uncorrected_since_start",)

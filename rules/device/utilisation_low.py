@@ -40,6 +40,7 @@ class UtilisationLow(GpuRule):
 
     id = "HW210"
     name = "utilisation low"
+    short = "util low"
     severity = "warning"
     severities = ("info", "warning")
     needs_any = ("sm_active_ratio", "utilization_ratio")

@@ -20,5 +20,6 @@ class CheckpointHoldsOthers(LongWork):
 
     id = "RUN419"
     name = "checkpoint holds the others"
+    short = "checkpoint"
     cause = "checkpoint"
     next_step = "Nothing is wrong: wait for it, or save sharded and asynchronously."

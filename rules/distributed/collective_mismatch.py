@@ -42,6 +42,7 @@ class CollectiveMismatch(Rule):
 
     id = "RUN404"
     name = "collective mismatch"
+    short = "mismatch"
     severity = "warning"
     severities = ("warning", "error")
     hold_seconds = HOLD_SECONDS

@@ -25,6 +25,7 @@ class RankNotAdvancing(BlameRule):
 
     id = "RUN406"
     name = "rank not advancing"
+    short = "not advancing"
     cause = "own"
     next_step = "Look at its stack beside those of the others: gputop stacks PID."
 

@@ -26,6 +26,7 @@ class CpuThrottling(CgroupRule):
 
     id = "HST110"
     name = "cgroup CPU throttling"
+    short = "CPU throttled"
     severity = "warning"
     severities = ("warning", "error")
     needs = ("throttled_ratio",)

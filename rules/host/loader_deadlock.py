@@ -24,6 +24,7 @@ class LoaderDeadlock(BlameRule):
 
     id = "HST115"
     name = "loader deadlock"
+    short = "loader stuck"
     cause = "loader"
     next_step = "Look at the stack of one of its workers: gputop stacks WORKER_PID."
 

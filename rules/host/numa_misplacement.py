@@ -27,6 +27,7 @@ class NumaMisplacement(Rule):
 
     id = "HST117"
     name = "NUMA misplacement"
+    short = "NUMA misplaced"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {

@@ -39,6 +39,7 @@ class ProcessInDState(ProcessRule):
 
     id = "HST107"
     name = "process in D state"
+    short = "in D state"
     severity = "warning"
     severities = ("warning", "error")
     needs = ("state",)

@@ -28,6 +28,7 @@ class RankBlockedInIo(BlameRule):
 
     id = "HST125"
     name = "rank blocked in input or output"
+    short = "blocked in I/O"
     cause = "read"
     next_step = "Find what it reads: ls -l /proc/PID/fd."
 

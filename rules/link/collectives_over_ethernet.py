@@ -31,6 +31,7 @@ class CollectivesOverEthernet(JobRule):
 
     id = "LNK512"
     name = "collectives over Ethernet"
+    short = "over Ethernet"
     severity = "warning"
     thresholds = {
         "ethernet_bytes_per_second": Threshold(

@@ -32,6 +32,7 @@ class JobSplitAcrossIslands(JobRule):
 
     id = "LNK505"
     name = "job split across NVLink islands"
+    short = "job split"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {

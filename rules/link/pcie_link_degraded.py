@@ -26,6 +26,7 @@ class PcieLinkDegraded(GpuRule):
 
     id = "LNK501"
     name = "PCIe link degraded"
+    short = "PCIe degraded"
     severity = "warning"
     severities = ("info", "warning")
     needs = (

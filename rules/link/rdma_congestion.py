@@ -39,6 +39,7 @@ class RdmaCongestion(PortRule):
 
     id = "LNK509"
     name = "RDMA congestion"
+    short = "RDMA congested"
     severity = "warning"
     severities = ("warning", "error")
     needs_any = ("wait_ticks", "rx_packets")

@@ -43,6 +43,7 @@ class RdmaRateDegraded(PortRule):
 
     id = "LNK507"
     name = "RDMA rate degraded"
+    short = "RDMA degraded"
     severity = "warning"
     severities = ("info", "warning")
     needs = ("rate_bytes_per_second",)

@@ -43,6 +43,7 @@ class RdmaRetransmissions(PortRule):
 
     id = "LNK510"
     name = "RDMA retransmissions"
+    short = "RDMA resends"
     severity = "warning"
     severities = ("info", "warning", "error")
     thresholds = {

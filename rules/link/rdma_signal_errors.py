@@ -28,6 +28,7 @@ class RdmaSignalErrors(PortRule):
 
     id = "LNK508"
     name = "RDMA signal errors"
+    short = "RDMA errors"
     severity = "warning"
     severities = ("warning", "error")
     thresholds = {

@@ -25,6 +25,7 @@ class RdmaSilent(JobRule):
 
     id = "LNK511"
     name = "no RDMA traffic"
+    short = "RDMA silent"
     severity = "warning"
     thresholds = {
         "bytes_per_second": Threshold(1e6, "bytes_per_second", "ours: about nothing"),

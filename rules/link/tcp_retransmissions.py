@@ -28,6 +28,7 @@ class TcpRetransmissions(HostRule):
 
     id = "LNK513"
     name = "TCP retransmissions"
+    short = "TCP resends"
     severity = "warning"
     needs = ("tcp_sent_segments", "tcp_retransmitted_segments")
     thresholds = {

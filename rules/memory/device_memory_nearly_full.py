@@ -27,6 +27,7 @@ class DeviceMemoryNearlyFull(GpuRule):
 
     id = "MEM301"
     name = "device memory nearly full"
+    short = "memory tight"
     severity = "info"
     severities = ("info", "warning")
     needs = ("memory_used_bytes", "memory_total_bytes")

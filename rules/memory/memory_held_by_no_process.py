@@ -32,6 +32,7 @@ class MemoryHeldByNoProcess(GpuRule):
 
     id = "MEM302"
     name = "memory held by no live process"
+    short = "memory held"
     severity = "warning"
     needs = ("memory_used_bytes", "processes")
     thresholds = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import msgspec
 import pytest
 
 from gputop.probes.simulator import SCENARIOS
-from gputop.rules.finding import Judgement
+from gputop.rules.finding import FindingRef, Judgement
 from gputop.tui.glyphs import ERROR, INFO, WARNING
 from gputop.tui.lines import text_of
 from gputop.tui.screens.finding_screen import FindingScreen, listed
@@ -16,7 +17,7 @@ from gputop.tui.screens.main_picture import draw
 from gputop.tui.widgets.small import too_small
 from gputop.tui.widgets.top_line import top_line
 
-from tui_watch import judgement, view
+from tui_watch import finding, judgement, view
 
 MARKS = (ERROR, WARNING, INFO)
 
@@ -46,8 +47,24 @@ def test_one_count_everywhere(scenario: str) -> None:
     causes, *others = map(int, told.groups())
     assert causes == first.total()
     states = Counter(finding.state for finding in judged.findings)
-    assert others == [states["active"], states["pending"], states["cleared"]]
-    assert sum(others) == len(listed(view(judged)))
+    assert others == [states["active"], len(judged.suspected), states["cleared"]]
+    assert states.total() == len(listed(view(judged)))
+
+
+def test_symptoms_to_come_of_what_is_active_are_not_suspected() -> None:
+    cause = finding("HW201", "thermal slowdown", "warning", 6)
+    ref = FindingRef(id=cause.id, subject=cause.subject)
+    symptoms = [
+        finding("HW210", "utilisation low", "warning", gpu, "pending", explained_by=ref)
+        for gpu in range(6)
+    ]
+    other = finding("HW202", "power cap", "warning", 7, "pending")
+    for more, many in ((), 0), ((other,), 1):
+        judged = msgspec.structs.replace(judgement(), findings=(cause, *symptoms, *more))
+        main = "\n".join(text_of(line) for line in draw(view(judged), 132, 42).lines)
+        assert re.findall(r"(\d+) suspected", main) == ([str(many)] if many else [])
+        title = text_of(FindingScreen().draw(view(judged), 132, 40).lines[1])
+        assert f"{many} suspected" in title
 
 
 def test_a_filter_says_that_not_all_are_counted() -> None:

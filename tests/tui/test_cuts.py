@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputop.probes.sample import Reply
+from gputop.rules.catalogue import RULES
 from gputop.rules.finding import Finding
+from gputop.rules.rule import Rule
 from gputop.tui.app import GputopApp
 from gputop.tui.glyphs import DOT, ELLIPSIS
 from gputop.tui.lines import (
@@ -22,6 +24,7 @@ from gputop.tui.lines import (
     plain,
     text_of,
     whole_parts,
+    whole_words,
     width_of,
     wrapped,
 )
@@ -31,10 +34,11 @@ from gputop.tui.widgets.evidence import evidence_text
 from gputop.tui.widgets.finding_lines import causes, finding_block
 from gputop.tui.widgets.finding_page import finding_page
 from gputop.tui.widgets.gpu_findings import gpu_finding_lines
+from gputop.tui.widgets.gpu_table import gpu_block
 from gputop.tui.widgets.rank_delays import past_of
 from gputop.tui.widgets.rank_timeline import timeline_title
 
-from tui_watch import app_of, changed, judgement, running, view, with_gpu
+from tui_watch import app_of, changed, finding, judgement, running, view, with_gpu
 
 WORD = st.text("abcdefgh/-ä漢", min_size=1, max_size=30)
 SCENARIOS = (
@@ -119,6 +123,28 @@ def test_evidence_that_has_no_room_is_announced() -> None:
     assert text.rstrip().endswith(f"temperature 86 °C ≥ 82 °C {DOT} {ELLIPSIS}")
 
 
+@given(text=st.lists(WORD, min_size=1, max_size=6).map(" ".join), width=st.integers(1, 60))
+def test_words_are_whole_or_not_there(text: str, width: int) -> None:
+    said = whole_words(text, width)
+    assert width_of(said) <= width
+    if said != text and width_of(text.split()[0]) < width:
+        kept = said.removesuffix(ELLIPSIS)
+        assert said != kept and text.startswith(f"{kept} ")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_the_name_of_a_finding_is_whole_wherever_there_is_room_for_the_table(
+    rule: type[Rule],
+) -> None:
+    found = finding(rule.id, rule.name, rule.severity, 0, short=rule.short)
+    judged = msgspec.structs.replace(judgement(), findings=(found,))
+    for width in 60, 80, 89, 118, 132, 200:
+        table = [text_of(line) for line in gpu_block(view(judged), width, 9).lines]
+        (headline,) = finding_block(view(judged), causes([found]), width, 1).lines
+        for row in table[1], text_of(headline):
+            assert rule.name in row or (rule.short and rule.short in row)
+
+
 def whole(finding: Finding) -> list[str]:
     return [packed(plain(evidence_text(each))) for each in finding.evidence]
 
@@ -127,25 +153,25 @@ def whole(finding: Finding) -> list[str]:
 @pytest.mark.parametrize("width", [56, 80])
 def test_a_finding_in_full_cuts_nothing(scenario: str, width: int) -> None:
     judged = judgement(scenario)
-    for finding in judged.findings:
-        page = finding_page(finding, judged.findings, judged.frame, width)
+    for told in judged.findings:
+        page = finding_page(told, judged.findings, judged.frame, width)
         assert not any(ELLIPSIS in text_of(line) for line in page)
         said = joined(page)
-        assert packed(finding.next_step) in said and all(each in said for each in whole(finding))
+        assert packed(told.next_step) in said and all(each in said for each in whole(told))
 
 
 def test_what_to_do_stands_above_the_evidence() -> None:
     judged = judgement("input-bound")
-    finding = judged.active[0]
-    lines = [text_of(line).strip() for line in finding_page(finding, (), judged.frame, 78)]
+    first = judged.active[0]
+    lines = [text_of(line).strip() for line in finding_page(first, (), judged.frame, 78)]
     assert lines.index("Next") < lines.index("Evidence") < 12
 
 
-async def test_enter_on_a_gpu_shows_all_that_its_row_cuts() -> None:
+async def test_enter_on_a_gpu_shows_all_that_its_row_leaves_out() -> None:
     judged = judgement("thermal-throttle")
     app, _ = app_of(judged)
     async with running(app, (80, 24)) as pilot:
-        assert "thermal slowd…" in "\n".join(map(text_of, on_screen(app)))
+        assert "▲ thermal slowdown" in "\n".join(map(text_of, on_screen(app)))
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen.name == "gpu"

@@ -16,7 +16,7 @@ def shown(processes: tuple[GpuProcessReading, ...] | None) -> str:
 
 
 def make_row(gpu: GpuFrame) -> GpuRow:
-    return GpuRow(gpu, None, ())
+    return GpuRow(gpu, None)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,32 @@ def test_whoever_is_waited_for_is_in_sight_and_named(size: tuple[int, int]) -> N
     assert any(line.startswith(" r3 ") for line in said.splitlines())
 
 
+@pytest.mark.parametrize(("scenario", "odd"), [("thermal-throttle", "r6"), ("straggler", "r3")])
+def test_with_little_room_the_rank_of_a_finding_comes_first(scenario: str, odd: str) -> None:
+    lines = text(drawn(view(judgement(scenario)), 60, 15)).splitlines()
+    table = next(at for at, line in enumerate(lines) if line.startswith(" rank "))
+    timeline = next(at for at, line in enumerate(lines) if line.startswith("── Last"))
+    for title in table, timeline:
+        assert "4 of 8 " in lines[title]
+        assert lines[title + 1].startswith(f" {odd} ")
+    assert "…" not in lines[table]
+
+
+def test_where_all_ranks_fit_they_are_in_order_and_not_counted() -> None:
+    said = text(drawn(view(judgement("thermal-throttle")), 80, 23))
+    rows = [line.split()[0] for line in said.splitlines() if line.startswith(" r")]
+    assert rows == ["rank", *(f"r{number}" for number in range(8)), *rows[1:9]]
+    assert "of 8 " not in said
+
+
+async def test_enter_with_little_room_opens_the_first_rank_in_sight() -> None:
+    app, _ = app_of(judgement("thermal-throttle"))
+    async with running(app, (60, 16)) as pilot:
+        await pilot.press("2", "enter")
+        await pilot.pause()
+        assert app.screen.name == "rank" and shown(app).splitlines()[1].startswith(" r6")
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_the_dead_say_what_they_died_in(size: tuple[int, int]) -> None:
     said = text(drawn(view(judgement("rank-died")), *size))

@@ -31,7 +31,7 @@ def row(rx: float | None, tx: float | None, limit: float | None = LIMIT, **field
         pcie_limit_bytes_per_second=limit,
         **fields,
     )
-    return GpuRow(gpu, None, ())
+    return GpuRow(gpu, None)
 
 
 def text(shown: GpuRow, width: int) -> str:

@@ -147,15 +147,13 @@ def _count(view: View, listed: int, rows: int) -> str:
     active = view.findings("active")
     many = sum(cause_counts(causes(active)).values())
     parts = [f"{format.counted(many, 'cause')} of {len(active)} active"]
-    parts += [f"{len(view.findings(state))} {word}" for state, word in _OTHER_STATES]
+    suspected = [each for each in view.findings("pending") if each.explained_by is None]
+    parts += [f"{len(suspected)} suspected", f"{len(view.findings('cleared'))} cleared"]
     if rows < listed:
         parts.append(f"{rows} of {listed} in sight")
     if view.filter:
         parts.append(f"matching {view.filter!r}")
     return f" {DOT} ".join(parts)
-
-
-_OTHER_STATES = (("pending", "suspected"), ("cleared", "cleared"))
 
 
 def _list(

@@ -13,13 +13,14 @@ from .. import format
 from ..glyphs import DOT
 from ..jobs_shown import count_words, jobs_in_order, name_words, no_job_words, tab_words
 from ..lines import Line, LineBuilder, blank, heading
-from ..view import Block, View, rank_target, window
+from ..view import Block, View, rank_target
 from ..widgets.phase_table import phase_lines
 from ..widgets.rank_delays import Past, delays_of, past_of
 from ..widgets.rank_table import name_of_rank, rank_block
 from ..widgets.rank_timeline import timeline_block
 from ..widgets.step_chart import step_chart_lines, steps_of
 from ..widgets.top_line import top_line
+from .ranks_in_sight import count_in_sight, ranks_in_sight
 
 _LEAST_CHART = 3
 _LEAST_TABLE = 2
@@ -97,8 +98,9 @@ def _panels(view: View, job: JobFrame, width: int, room: int) -> Block:
     block = table + Block.of(_steps(view, job, width, rows))
     if not rows.timeline:
         return block
-    shown = _visible(view, ranks, rows.timeline - 1)
-    return block + timeline_block(view, job, shown, past, width)
+    shown = ranks_in_sight(view, job, ranks, rows.timeline - 1)
+    count = count_in_sight(len(shown), len(ranks))
+    return block + timeline_block(view, job, shown, past, width, count)
 
 
 def _steps(view: View, job: JobFrame, width: int, rows: Rows) -> list[Line]:
@@ -119,32 +121,10 @@ def _table(
     width: int,
     rows: int,
 ) -> Block:
-    shown = _visible(view, ranks, rows - 1)
+    shown = ranks_in_sight(view, job, ranks, rows - 1)
     delays = delays_of(past) if past else {}
-    return rank_block(view, job, shown, delays, width)
-
-
-def _visible(view: View, ranks: Sequence[RankFrame], rows: int) -> Sequence[RankFrame]:
-    """As many as fit, with the selected one in sight; else the first that is out of the ordinary."""
-    chosen = [at for at, rank in enumerate(ranks) if rank_target(rank) == view.selected]
-    at = chosen[0] if chosen else _odd(ranks)
-    first = window(len(ranks), rows, at)
-    return ranks[first : first + rows]
-
-
-def _odd(ranks: Sequence[RankFrame]) -> int | None:
-    """The place of a rank that is dead or stopped, or that most others wait for."""
-    waited: dict[int, int] = {}
-    for rank in ranks:
-        for other in rank.waits_for:
-            waited[other] = waited.get(other, 0) + 1
-    for at, rank in enumerate(ranks):
-        if rank.ended_age_seconds is not None or rank.stopped:
-            return at
-    whom = max(waited, key=lambda each: waited[each], default=None)
-    return (
-        next((at for at, rank in enumerate(ranks) if rank.rank == whom), None) if waited else None
-    )
+    count = count_in_sight(len(shown), len(ranks))
+    return rank_block(view, job, shown, delays, width, count)
 
 
 def _titles(view: View, job: JobFrame, width: int) -> list[Line]:

@@ -34,8 +34,7 @@ class JobScreen(PictureScreen):
         self.gputop.open(target)
 
     def action_open(self) -> None:
-        view = self.view()
-        target = self.selected or (next(iter(self.targets(view)), None) if view else None)
+        target = self.selected or self.first_in_sight
         if target is not None:
             self.open(target)
 

@@ -69,6 +69,11 @@ class PictureScreen(Screen[None]):
         """The application."""
         return cast("GputopApp", app_of(self))
 
+    @property
+    def first_in_sight(self) -> Target | None:
+        """The uppermost of what can be selected."""
+        return next(filter(None, self._targets), None)
+
     def compose(self) -> ComposeResult:
         ascii_only = self.gputop.ascii_only
         self._canvas, self._bottom = (

@@ -26,7 +26,7 @@ def nothing_line(view: View, width: int) -> Line:
 
 
 def _without_certainty(view: View) -> str:
-    return "nothing is certain" if view.judgement.pending else "nothing found"
+    return "nothing is certain" if view.judgement.suspected else "nothing found"
 
 
 def nothing_lines(view: View, width: int) -> list[Line]:
@@ -69,7 +69,7 @@ def blind_text(judgement: Judgement) -> str:
 
 def suspected_text(view: View) -> str:
     """How many findings have not lasted yet, and what would make them certain."""
-    count = len(view.judgement.pending)
+    count = len(view.judgement.suspected)
     if not count:
         return ""
     if view.once:
@@ -80,7 +80,7 @@ def suspected_text(view: View) -> str:
 
 def in_brief(view: View) -> str:
     """Only how many findings are not certain, and how many rules cannot look."""
-    suspected, blind = len(view.judgement.pending), len(view.judgement.blind)
+    suspected, blind = len(view.judgement.suspected), len(view.judgement.blind)
     parts = (
         f"{suspected} suspected" if suspected else "",
         f"{format.counted(blind, 'rule')} cannot look" if blind else "",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from ...probes.frame import Frame
 from ...rules.finding import Evidence, Finding, Subject
 from .. import format
-from ..lines import plain
+from ..lines import plain, whole_words, width_of
 
 SIGNALS = {
     "utilization_ratio": "utilisation",
@@ -98,6 +98,12 @@ def subject_text(subject: Subject) -> str:
     if subject.kind in ("host", "node"):
         return subject.kind
     return plain(subject.id)
+
+
+def name_within(finding: Finding, cells: int) -> str:
+    """What is found; the short name where there is no room for the whole one."""
+    name = finding.name if width_of(finding.name) <= cells else finding.short or finding.name
+    return whole_words(name, cells)
 
 
 def sureness_text(finding: Finding, below: float = SURE_FROM) -> str:

@@ -14,6 +14,7 @@ from .all_clear import nothing_line
 from .evidence import (
     age_seconds,
     evidence_text,
+    name_within,
     of_one_rule,
     same_kind_text,
     subjects_text,
@@ -122,7 +123,9 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     wide = width >= _WIDE
     line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
     line.add(f"{mark} ", role).add(f"{finding.id:<6} ", "dim")
-    line.add(_cell(finding.name, 26 if wide else 20, width), role).gap()
+    cells = 26 if wide else 20
+    name = finding.name if width >= _ENDLESS else name_within(finding, cells)
+    line.add(_cell(name, cells, width), role).gap()
     line.add(_cell(subjects_text(cause.findings), 12 if wide else 7, width), "strong").gap()
     if finding.state == "pending":
         line.add("suspected", "strong")

@@ -48,7 +48,8 @@ class GpuRow(msgspec.Struct, frozen=True):
 
     gpu: GpuFrame
     rank: RankFrame | None
-    note: Sequence[Span]
+    note: Callable[[int], Sequence[Span]] = lambda _: ()
+    """For a number of cells: the worst that is said of it."""
     past: Callable[[int], Sequence[float | None]] = lambda _: ()
     """For a number of cells: utilisation, oldest first."""
 
@@ -168,7 +169,7 @@ def clock(row: GpuRow, width: int) -> Spans:
 
 
 def note(row: GpuRow, width: int) -> Spans:
-    return LineBuilder(width).extend(row.note).line()
+    return LineBuilder(width).extend(row.note(width)).line()
 
 
 def slowdown(gpu: GpuFrame) -> tuple[str, str]:

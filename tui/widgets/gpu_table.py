@@ -12,14 +12,14 @@ import msgspec
 from ...probes.frame import Frame, GpuFrame, RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from .. import format
-from ..columns import Column, Layout, chosen_line, lay_out
+from ..columns import Column, Layout, chosen_line, lay_out, with_note
 from ..glyphs import DASH, DEGREE, DOT, FOLD
 from ..lines import Line, LineBuilder, Span, left, plain
 from ..missing import why_no_gpus
 from ..view import Block, View, gpu_target, window
 from . import gpu_cells as cells
 from . import road_cells as roads
-from .evidence import unseen_seconds
+from .evidence import name_within, unseen_seconds
 from .facts import xid_text, xids_of
 from .gpu_cells import GpuRow
 from .marks import severity_mark
@@ -27,6 +27,7 @@ from .marks import severity_mark
 PAST_SAMPLES_PER_CELL = 4
 """A history that moves by a cell each time would be sent whole each time."""
 _PAST_CELLS = 60
+_NAMES_FROM = 80
 _ROADS_FROM = 89
 _MEDIUM_COLUMNS_FROM = 118
 _FULL_COLUMNS_FROM = 132
@@ -49,6 +50,11 @@ _COMPACT: tuple[Column[GpuRow], ...] = (
     Column("MHz", 6, cells.clock, rank=4),
     Column("", 14, cells.note, rank=2, most=60, ragged=True),
 )
+_WITH_NAMES: tuple[Column[GpuRow], ...] = (
+    *_COMPACT[:-1],
+    msgspec.structs.replace(_COMPACT[-1], width=18),
+)
+"""The same, where a finding's name keeps more room than the bar."""
 _WITH_ROADS: tuple[Column[GpuRow], ...] = (
     *_COMPACT[:-1],
     Column("PCIe", roads.BUSIER_FROM, roads.pcie, rank=6),
@@ -93,6 +99,7 @@ _LAYOUTS = (
     (_FULL_COLUMNS_FROM, _FULL),
     (_MEDIUM_COLUMNS_FROM, _MEDIUM),
     (_ROADS_FROM, _WITH_ROADS),
+    (_NAMES_FROM, _WITH_NAMES),
     (0, _COMPACT),
 )
 """From so many cells on → these columns."""
@@ -115,17 +122,12 @@ def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Bloc
         wrapped = textwrap.wrap(plain(why), width - 4)[: max(1, rows - 1)]
         return Block.of([head, *[((left(f"  {text}", width), "warm"),) for text in wrapped]])
     shown = _shown(view, rows - 1)
-    notes = _notes(view)
+    found = _worst_findings(view)
     ranks = _ranks(view)
     hidden = gpus_hidden(view, rows)
     if hidden and not titled:
-        used = layout.width - len(hidden) - 1
-        *titles, (last, role) = head
-        cut = LineBuilder(used).extend(titles).add(last.rstrip(), role).line()
-        head = (*cut, (f"{hidden} ", "warm"))
-    lines = [
-        _line(view, gpu, ranks.get(gpu.index), notes.get(gpu.index, ()), layout) for gpu in shown
-    ]
+        head = with_note(head, hidden, layout.width)
+    lines = [_line(view, gpu, ranks.get(gpu.index), found.get(gpu.index), layout) for gpu in shown]
     return Block([head, *lines], [None, *[gpu_target(gpu.index) for gpu in shown]])
 
 
@@ -172,13 +174,13 @@ def _line(
     view: View,
     gpu: GpuFrame,
     rank: RankFrame | None,
-    note: Sequence[Span],
+    found: Finding | None,
     layout: Layout[GpuRow],
 ) -> Line:
     chosen = view.selected == gpu_target(gpu.index)
     if gpu.status == "lost":
         return chosen_line(_lost_line(gpu, rank, view.frame, layout.width), chosen)
-    row = GpuRow(gpu, rank, _stale_note(gpu) or note, partial(_past, view, gpu.index))
+    row = GpuRow(gpu, rank, partial(_note, gpu, found), partial(_past, view, gpu.index))
     return chosen_line(layout.line(row), chosen)
 
 
@@ -210,12 +212,19 @@ def _why_lost(gpu: GpuFrame, frame: Frame) -> str:
     return plain(gpu.status_reason) or "no reason is given"
 
 
-def _stale_note(gpu: GpuFrame) -> Sequence[Span]:
-    if gpu.status != "stale":
+def _note(gpu: GpuFrame, found: Finding | None, width: int) -> Sequence[Span]:
+    """The worst thing that is said of it, in a few words."""
+    if gpu.status == "stale":
+        mark, role = severity_mark("error")
+        # In few words: the age is what must not be cut.
+        return ((f"{mark} ", role), (f"silent {format.duration(gpu.age_seconds)}", role))
+    if found is None:
         return ()
-    mark, role = severity_mark("error")
-    # In few words: the age is what must not be cut.
-    return ((f"{mark} ", role), (f"silent {format.duration(gpu.age_seconds)}", role))
+    name = name_within(found, width - 2)
+    if found.explained_by is not None:  # said quietly: what stands out is where to look
+        return ((f"{FOLD} ", "rule"), (name, "dim"))
+    mark, role = severity_mark(found.severity)
+    return ((f"{mark} ", role), (name, "text" if found.severity == "info" else role))
 
 
 def _ranks(view: View) -> dict[int, RankFrame]:
@@ -229,12 +238,8 @@ def _ranks(view: View) -> dict[int, RankFrame]:
     return dict(sorted(placed, key=lambda place: -(place[1].ended_age_seconds or 0.0)))
 
 
-def _notes(view: View) -> dict[int, Sequence[Span]]:
-    """Of each GPU the worst thing said, in a few words."""
-    return {index: _note(finding) for index, finding in _worst_findings(view).items()}
-
-
 def _worst_findings(view: View) -> dict[int, Finding]:
+    """Of each GPU."""
     worst: dict[int, Finding] = {}
     for finding in view.judgement.active:
         index = finding.subject.gpu
@@ -252,11 +257,3 @@ def _worse(finding: Finding, known: Finding) -> bool:
 
 def _urgency(finding: Finding) -> tuple[bool, int]:
     return (finding.explained_by is not None, SEVERITY_ORDER[finding.severity])
-
-
-def _note(finding: Finding) -> Sequence[Span]:
-    """A symptom is said quietly: what stands out is where to look."""
-    if finding.explained_by is not None:
-        return ((f"{FOLD} ", "rule"), (finding.name, "dim"))
-    mark, role = severity_mark(finding.severity)
-    return ((f"{mark} ", role), (finding.name, "text" if finding.severity == "info" else role))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...probes.frame import RankFrame
@@ -37,8 +37,12 @@ LETTERS = {
 """Where there are no colours to tell them apart."""
 _FIRST = ("compute", "data", "h2d", "comm", "stalled")
 _WORTH_SAYING = 0.005
+_LARGE = 0.1
+_LEAST_BAR = 8
 _PERCENT = len("  xxxx %")
 _LEGEND = len("d ")
+_ORIGIN = 12
+"""Cells for how the shares are known."""
 
 
 class Account(NamedTuple):
@@ -70,12 +74,18 @@ def ledger_block(view: View, found: Sequence[Account], width: int, rows: int) ->
     """A line for each account; those alike together where ``rows`` would not do."""
     told = list(found) if len(found) <= rows else _alike(found)
     told = told[:rows]
-    names = _names(told)
     who = min(14, max((len(_joined(account.names)) for account in told), default=0))
-    form = _Form(
-        names, _worded(told, names, width - who - 5, shaded=view.shaded), who, width, view.shaded
-    )
-    return Block.of([_line(account, form) for account in told])
+    room = width - who - 5
+    names = _names(told)
+    least = _bar_width(room)
+    words = [names] * len(told)
+    if _cells_of(names, shaded=view.shaded) > room - least:
+        least = max(_LEAST_BAR, room // 3)
+        words = [_largest(account, names, room - least, shaded=view.shaded) for account in told]
+    taken = max((_cells_of(each, shaded=view.shaded) for each in words), default=0)
+    bar = min(max(least, room - taken - _ORIGIN), 100, room)
+    form = _Form(names, who, bar, width, view.shaded)
+    return Block.of([_line(account, each, form) for account, each in zip(told, words, strict=True)])
 
 
 class _Form(NamedTuple):
@@ -83,26 +93,32 @@ class _Form(NamedTuple):
 
     names: Sequence[str]
     """Parts of a bar, in their order."""
-    worded: Sequence[str]
-    """Those that are also said in words."""
     who: int
     """Cells for the ranks."""
+    bar: int
     width: int
     shaded: bool
 
 
-def _worded(told: Sequence[Account], names: Sequence[str], room: int, *, shaded: bool) -> list[str]:
-    """Those that are also said in words; where there is no room, not the smallest."""
-    kept = list(names)
-    most = {name: max(account.shares.get(name, 0.0) for account in told) for name in kept}
-    each = _PERCENT + (_LEGEND if shaded else 0)
-    while kept and sum(len(name) + each for name in kept) > room - _bar_width(room):
-        kept.remove(min(kept, key=lambda name: most[name]))
-    return kept
+def _largest(account: Account, names: Sequence[str], room: int, *, shaded: bool) -> list[str]:
+    """What is said of a rank in words where there is no room for all: its own greatest shares."""
+    # The small ones are all alike here: taken by their size, they would change places each second.
+    sizes = {name: account.shares.get(name, 0.0) for name in names}
+    by_size = sorted(names, key=lambda name: -sizes[name] if sizes[name] >= _LARGE else 0.0)
+    kept: list[str] = []
+    for name in by_size:
+        if _cells_of([*kept, name], shaded=shaded) > room:
+            break
+        kept.append(name)
+    return [name for name in names if name in kept and sizes[name] >= _WORTH_SAYING]
+
+
+def _cells_of(names: Sequence[str], *, shaded: bool) -> int:
+    return sum(len(name) + _PERCENT + (_LEGEND if shaded else 0) for name in names)
 
 
 def _bar_width(room: int) -> int:
-    return max(8, min(60, room // 2))
+    return max(_LEAST_BAR, min(60, room // 2))
 
 
 def _shares(rank: RankFrame, history: History) -> dict[str, float]:
@@ -151,35 +167,38 @@ def _names(told: Sequence[Account]) -> list[str]:
     return ordered + (["other"] if "other" in worth else [])
 
 
-def _line(account: Account, form: _Form) -> Line:
-    room = form.width - form.who - 5
-    said = list(_said(account, form))
-    taken = sum(len(text) + 2 for text, _ in said)
-    bar = min(max(_bar_width(room), room - taken - 12), 100, room)
+def _line(account: Account, words: Sequence[str], form: _Form) -> Line:
     line = LineBuilder(form.width).gap()
     line.add(left(_joined(account.names), form.who), "strong").gap(2)
-    _draw_bar(line, account, form, bar)
-    for text, role in said:
-        line.gap(2).add(text, role)
+    drawn = _draw_bar(line, account, form)
+    for name in words:
+        share = account.shares.get(name, 0.0)
+        legend = f"{letter_of(name)} " if form.shaded else ""
+        said = f"{legend}{name} {right(f'{share * 100:.0f}', 3)} %"
+        line.gap(2).add(said, _role(name) if share >= _LARGE else "dim")
+    if form.shaded:
+        _add_legend(line, [name for name in drawn if name not in words])
     if account.origin and line.room > len(account.origin) + 2:
         line.gap(line.room - len(account.origin) - 1).add(account.origin, "dim")
     return line.line()
 
 
-def _said(account: Account, form: _Form) -> Iterator[tuple[str, str]]:
-    for name in form.worded:
-        share = account.shares.get(name, 0.0)
-        role = _role(name) if share >= 0.1 else "dim"
-        legend = f"{letter_of(name)} " if form.shaded else ""
-        yield f"{legend}{name} {right(f'{share * 100:.0f}', 3)} %", role
-
-
-def _draw_bar(line: LineBuilder, account: Account, form: _Form, width: int) -> None:
-    cells = shares([account.shares.get(name, 0.0) for name in form.names], width)
+def _draw_bar(line: LineBuilder, account: Account, form: _Form) -> list[str]:
+    """What has a part in the bar."""
+    cells = shares([account.shares.get(name, 0.0) for name in form.names], form.bar)
     for name, count in zip(form.names, cells, strict=True):
         glyph = letter_of(name) if form.shaded else BLOCK
         line.add(glyph * count, _role(name))
-    line.gap(width - sum(cells))
+    line.gap(form.bar - sum(cells))
+    return [name for name, count in zip(form.names, cells, strict=True) if count]
+
+
+def _add_legend(line: LineBuilder, names: Sequence[str]) -> None:
+    """What the letters of a bar mean that no share explains, as far as there is room."""
+    for name in names:
+        said = f"{letter_of(name)} {name}"
+        if len(said) + 2 <= line.room:
+            line.gap(2).add(said, "dim")
 
 
 def letter_of(name: str) -> str:

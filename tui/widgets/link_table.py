@@ -17,6 +17,7 @@ from ..columns import Column, Layout, Spans, chosen_line, lay_out
 from ..glyphs import DASH, DOWN, UP
 from ..lines import Line, left, plain, right
 from ..view import Block, Target, View, link_target, window
+from .evidence import name_within
 from .marks import severity_mark
 from .road_cells import NEARLY_FULL, share_of
 
@@ -188,7 +189,9 @@ def _note(row: LinkRow, width: int) -> Spans:
     if row.finding is None:
         return [(" " * width, "text")]
     mark, role = severity_mark(row.finding.severity)
-    return [(f"{mark} "[:width], role), (left(row.finding.name, max(0, width - 2)), role)]
+    room = max(0, width - 2)
+    name = name_within(row.finding, room)
+    return [(f"{mark} "[:width], role), (left(name, room), role)]
 
 
 def _share(link: LinkFrame, rate: float | None) -> float | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from ...probes.frame import JobFrame, RankFrame
 from .. import format
-from ..columns import Column, Layout, Spans, chosen_line, lay_out
+from ..columns import Column, Layout, Spans, chosen_line, lay_out, with_note
 from ..glyphs import DASH, DOT
 from ..lines import Line, LineBuilder, left, plain, right
 from ..rank_lines import STOPPED
@@ -39,8 +39,9 @@ def rank_block(
     ranks: Sequence[RankFrame],
     delays: Mapping[int, Delay],
     width: int,
+    count: str = "",
 ) -> Block:
-    """The titles, and a row for each of these ranks."""
+    """The titles, and a row for each of these ranks; how many of how many they are, where not all."""
     layout = _layout(width, _unit(job))
     rows = [
         RankRow(rank, delays.get(rank.rank) if rank.rank is not None else None, view.shaded)
@@ -50,7 +51,8 @@ def rank_block(
         chosen_line(_line(row, layout), view.selected == rank_target(row.rank)) for row in rows
     ]
     targets = [rank_target(rank) for rank in ranks]
-    return Block([layout.header, *lines], [None, *targets])
+    header = with_note(layout.header, f"{count} ranks", width) if count else layout.header
+    return Block([header, *lines], [None, *targets])
 
 
 def name_of_rank(rank: RankFrame) -> str:
@@ -66,9 +68,14 @@ def state_text(rank: RankFrame) -> tuple[str, str]:
         return STOPPED, "error"
     if rank.phase is None:
         return plain(rank.missing.get("phase", "no phase is told")), "dim"
-    if rank.waits_for and (rank.phase_age_seconds or 0.0) >= _WORTH_SAYING_SECONDS:
-        return f"waits for {ranks_text(rank.waits_for)}", "comm"
+    if waits := long_waits(rank):
+        return f"waits for {ranks_text(waits)}", "comm"
     return "", "text"
+
+
+def long_waits(rank: RankFrame) -> Sequence[int]:
+    """For whom it waits, where that has lasted: for a moment everybody waits for somebody."""
+    return rank.waits_for if (rank.phase_age_seconds or 0.0) >= _WORTH_SAYING_SECONDS else ()
 
 
 def died_text(rank: RankFrame) -> str:

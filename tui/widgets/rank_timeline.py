@@ -34,12 +34,26 @@ _NOTHING = _Cell("", 0.0, False)
 
 
 def timeline_block(
-    view: View, job: JobFrame, ranks: Sequence[RankFrame], past: Past, width: int
+    view: View,
+    job: JobFrame,
+    ranks: Sequence[RankFrame],
+    past: Past,
+    width: int,
+    count: str = "",
 ) -> Block:
-    """A title with the legend, and a row for each of these ranks."""
+    """A title with the legend, and a row for each of these ranks.
+
+    Args:
+        view: what to draw from.
+        job: theirs.
+        ranks: those to show.
+        past: what they were in.
+        width: cells.
+        count: how many of how many they are, where not all.
+    """
     noted = width >= _NOTES_FROM
     cells = width - 1 - NAMES - (_NOTE + 2 if noted else 1)
-    lines = [timeline_title(job, past, width)]
+    lines = [timeline_title(job, past, width, count)]
     for rank in ranks:
         line = LineBuilder(width).gap().add(left(name_of_rank(rank), NAMES), "strong")
         line.extend(_row(rank, past, cells, shaded=view.shaded))
@@ -49,8 +63,8 @@ def timeline_block(
     return Block(lines, [None, *[rank_target(rank) for rank in ranks]])
 
 
-def timeline_title(job: JobFrame, past: Past, width: int) -> Line:
-    """How much time is shown, and what the letters stand for."""
+def timeline_title(job: JobFrame, past: Past, width: int, count: str = "") -> Line:
+    """How much time is shown, of how many ranks, and what the letters stand for."""
     seen = {phase for rank in job.ranks for phase in rank.phases_last_steps}
     seen |= {rank.phase for rank in job.ranks if rank.phase}
     entries: list[list[Span]] = []
@@ -59,6 +73,8 @@ def timeline_title(job: JobFrame, past: Past, width: int) -> Line:
         if phase == "comm":
             entries.append([(BAR_REST * 2, "comm"), (" waits", "dim")])
     line = LineBuilder(width).extend(heading(f"Last {format.duration(past.seconds)}", width)[:2])
+    if count:
+        line.gap().add(f"{DOT} ", "dim").add(count, "warm").gap()
     gap = 2 if line.room >= sum(2 + spans_width(entry) for entry in entries) else 1
     for at, entry in enumerate(entries):
         more = gap + 1 if at + 1 < len(entries) else 0

@@ -110,8 +110,8 @@ def _ending(view: View, *, wide: bool) -> list[Span]:
         mark, role = severity_mark(severity)
         if wide or count or severity != "info":
             spans += [("  ", "text"), (f"{mark} {count}", role if count else "dim")]
-    if view.once and view.judgement.pending:
-        spans += [("  ", "text"), (f"{len(view.judgement.pending)} suspected", "warm")]
+    if view.once and view.judgement.suspected:
+        spans += [("  ", "text"), (f"{len(view.judgement.suspected)} suspected", "warm")]
     spans.append(("   ", "text"))
     spans.append((format.clock(view.frame.time_seconds, seconds=wide), "text"))
     return [*spans, (" ", "text")]
