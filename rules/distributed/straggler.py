@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ...probes.frame import Frame, JobFrame, RankFrame
 from ..device.surroundings import look_around
-from ..finding import Evidence, Subject, Verdict, against_peers, compared
+from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
 from ..rule import Rule, Scene, Threshold
 from .standstill import LONG_PHASES, WAITING_PHASES, rank_subject
@@ -17,6 +17,8 @@ LEAST_STEPS = 5
 RECENT_SECONDS = 120.0
 AROUND_SECONDS = 30.0
 _IN_COLLECTIVES = frozenset({"comm"})
+
+_IN_BACKWARD = "in collectives and backward"
 
 Shares = Mapping[str, float]
 """Phase → median share of a step that is spent in it."""
@@ -89,7 +91,7 @@ class Straggler(Rule):
         much = late.delay >= self.limit["warning_ratio"]
         limit = self.limit["warning_ratio" if much else "info_ratio"]
         around, advice = _around(late, scene)
-        waited = "waits in collectives" if late.told_apart else "in collectives and backward"
+        waited = "waits in collectives" if late.told_apart else _IN_BACKWARD
         return Verdict(
             subject=rank_subject(job, late.rank),
             holds=True,
@@ -103,6 +105,15 @@ class Straggler(Rule):
             ),
             next_step=advice,
         )
+
+
+def waited_for_in_backward(findings: Iterable[Finding], job: JobFrame) -> int | None:
+    """The rank for which the others of this job wait inside their backward, where that was found."""
+    for finding in findings:
+        about = finding.id == Straggler.id and finding.subject.job == job.id
+        if about and any(evidence.signal == _IN_BACKWARD for evidence in finding.evidence):
+            return finding.subject.rank
+    return None
 
 
 def _unprobed(job: JobFrame, frame: Frame) -> str:

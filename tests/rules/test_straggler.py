@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from gputop.probes.probe_reading import ProbeReading, StepReading
+from gputop.rules.distributed.straggler import waited_for_in_backward
 
 from rules_scenes import BEGAN, GPUS, Changes, Script, evidence, play, probe
 
@@ -74,6 +75,17 @@ def test_the_rank_that_is_late_in_every_step_is_named() -> None:
 def test_waiting_inside_the_backward_is_a_weaker_witness() -> None:
     found = play(training(only_victim(LATE_HIDDEN, HIDDEN)), 20).one("RUN407")
     assert (found.subject.rank, found.confidence) == (VICTIM, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("late", "others", "told"), [(LATE_HIDDEN, HIDDEN, VICTIM), (LATE, WAITS, None)]
+)
+def test_whether_the_others_wait_inside_their_backward_is_told(
+    late: Phases, others: Phases, told: int | None
+) -> None:
+    judged = play(training(only_victim(late, others)), 20).last
+    (job,) = judged.frame.jobs
+    assert waited_for_in_backward(judged.active, job) == told
 
 
 def test_of_two_ranks_the_one_that_does_not_wait_is_late() -> None:

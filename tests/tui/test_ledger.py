@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
 
-from gputop.rules.finding import Judgement
+from gputop.probes.frame import RankFrame
+from gputop.rules.finding import Evidence, Judgement
 from gputop.tui.lines import text_of
 from gputop.tui.widgets.ledger import accounts, ledger_block
 
-from tui_watch import played, view
+from tui_watch import changed, played, view
 
 FRAMES = played("straggler")[:2]
 
@@ -50,3 +52,41 @@ def test_the_letters_of_a_bar_are_explained_as_far_as_there_is_room() -> None:
 def test_the_bars_of_a_block_end_together(width: int) -> None:
     ends = {row.rindex("▆") for row in rows(FRAMES[0], width)}
     assert len(ends) == 1
+
+
+def hidden(judged: Judgement) -> Judgement:
+    """The same job where the collectives run inside the backward, as DDP's do."""
+    (job,) = judged.frame.jobs
+
+    def inside(rank: RankFrame) -> RankFrame:
+        shares = dict(rank.phases_last_minute)
+        shares["backward"] += shares.pop("comm", 0.0)
+        return replace(rank, phases_last_minute=shares)
+
+    findings = tuple(
+        replace(finding, evidence=(Evidence(signal="in collectives and backward", value=0.5),))
+        if finding.id == "RUN407"
+        else finding
+        for finding in judged.findings
+    )
+    job = replace(job, ranks=tuple(map(inside, job.ranks)))
+    return replace(changed(judged, jobs=(job,)), findings=findings)
+
+
+def test_waiting_inside_the_backward_is_not_told_as_work() -> None:
+    judged = FRAMES[0]
+    plain, inside = (
+        {tuple(a.names): a for a in accounts(view(j))} for j in (judged, hidden(judged))
+    )
+    assert inside.keys() == plain.keys()
+    for names, account in inside.items():
+        for phase in ("compute", "comm", "data"):
+            assert account.shares.get(phase, 0.0) == pytest.approx(
+                plain[names].shares.get(phase, 0.0), abs=0.03
+            )
+        assert account.origin == ("measured" if names == ("r3",) else "inferred")
+
+
+def test_without_that_finding_the_backward_is_told_as_it_is() -> None:
+    judged = replace(hidden(FRAMES[0]), findings=())
+    assert all("comm" not in account.shares for account in accounts(view(judged)))

@@ -13,6 +13,7 @@ from ..lines import Line, LineBuilder, left, plain, right
 from ..view import Block, View
 from .evidence import runs_text
 from .gpu_cells import PHASE_ROLES
+from .hidden_waits import BACKWARD, COMM, hidden_wait, late_rank
 
 SECONDS = 60.0
 ALIKE = 0.05
@@ -56,10 +57,11 @@ class Account(NamedTuple):
 def accounts(view: View) -> list[Account]:
     """One for each rank that tells its phases."""
     return [
-        Account([_name(rank)], shared, rank.phase_source or "")
+        Account([_name(rank)], shared, _origin(rank, late))
         for job in view.frame.jobs
+        for late in [late_rank(job, view.judgement)]
         for rank in job.living
-        if (shared := _shares(rank, view.history))
+        if (shared := _shares(rank, late, view.history))
     ]
 
 
@@ -121,10 +123,17 @@ def _bar_width(room: int) -> int:
     return max(_LEAST_BAR, min(60, room // 2))
 
 
-def _shares(rank: RankFrame, history: History) -> dict[str, float]:
+def _origin(rank: RankFrame, late: RankFrame | None) -> str:
+    return "inferred" if hidden_wait(rank, late) else rank.phase_source or ""
+
+
+def _shares(rank: RankFrame, late: RankFrame | None, history: History) -> dict[str, float]:
     told = dict(rank.phases_last_minute)
     if not told:
         return {}
+    if waited := hidden_wait(rank, late):
+        told[BACKWARD] -= waited
+        told[COMM] = told.get(COMM, 0.0) + waited
     stalled = history.rank(rank.pid, STALLED).mean(SECONDS) or 0.0
     if stalled > 0:
         # Lost is lost, whatever it was stuck in: the phase now or, where that is over, the longest one.
