@@ -374,6 +374,13 @@ def test_rules_lists_all_and_shows_one() -> None:
         assert word in page
 
 
+def test_the_columns_of_the_rules_begin_together() -> None:
+    rows = run("rules").stdout.partition("\n\n")[0].splitlines()
+    assert {len(row.split()[0]) for row in rows} == {5, 6}
+    severity = {re.search(r"info|warning|error", row).start() for row in rows}  # type: ignore[union-attr]
+    assert severity == {8}
+
+
 @pytest.mark.parametrize("before", [True, False])
 def test_rules_shows_the_thresholds_of_a_settings_file(tmp_path: Path, before: bool) -> None:
     file = tmp_path / "rules.toml"

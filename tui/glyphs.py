@@ -33,6 +33,8 @@ PAUSED = "‖"
 BAR_FULL = "━"
 BAR_HALF = "╸"
 BAR_REST = "┈"
+WAITS = "╌"
+"""Of a rank, in a time line: not what is left of a bar, and told from the dot of other work without UTF-8."""
 EIGHTHS = "▁▂▃▄▅▆▇█"
 SHADES = "█▓▒░"
 BLOCK = "▆"
@@ -63,6 +65,7 @@ ASCII_TWINS: dict[str, str] = {
     BAR_FULL: "=",
     BAR_HALF: "-",
     BAR_REST: ".",
+    WAITS: "_",
     **dict(zip(EIGHTHS, "_.,-=+*#", strict=True)),
     **dict(zip(SHADES, "#%+.", strict=True)),
     "≥": ">",

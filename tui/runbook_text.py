@@ -89,6 +89,6 @@ def _shown(value: float, unit: str) -> str:
 def _table() -> Iterator[str]:
     width = max(len(rule.name) for rule in RULES)
     for rule in RULES:
-        yield f"{rule.id}  {severity_words(rule):16} {rule.name:{width}}  {rule.next_step}"
+        yield f"{rule.id:6}  {severity_words(rule):16} {rule.name:{width}}  {rule.next_step}"
     yield ""
     yield "gputop rules ID shows one with its thresholds, their sources and what to do."

@@ -14,6 +14,7 @@ from gputop.probes.probe_reading import CollectiveReading, DdpReading
 from gputop.probes.rank_frame import ActivityFrame
 from gputop.probes.rank_past import RankPast
 from gputop.rules.finding import Evidence, Judgement, Subject
+from gputop.tui.glyphs import BLOCK, WAITS, to_ascii
 from gputop.tui.jobs_shown import jobs_in_order
 from gputop.tui.lines import text_of, width_of
 from gputop.tui.screens.job_picture import draw_job, rows_of
@@ -211,8 +212,20 @@ def test_waiting_is_drawn_as_waiting() -> None:
     lines = text(drawn(view(judged), 132, 42)).splitlines()
     timeline = lines[next(at for at, line in enumerate(lines) if "── Last" in line) + 1 :]
     rows = {line.split()[0]: line for line in timeline if line.startswith(" r")}
-    assert "┈" * 8 in rows["r0"] and "waits for r3" in rows["r0"]
-    assert "┈" not in rows["r3"]
+    assert WAITS * 8 in rows["r0"] and "waits for r3" in rows["r0"]
+    assert WAITS not in rows["r3"]
+
+
+@pytest.mark.parametrize("shaded", [False, True])
+def test_in_ascii_each_sign_of_a_time_line_means_one_thing(shaded: bool) -> None:
+    lines = text(drawn(view(judgement("straggler"), shaded=shaded), 132, 42)).splitlines()
+    at = next(at for at, line in enumerate(lines) if line.startswith("── Last"))
+    legend = to_ascii(lines[at].split(" s ")[1]).split()
+    signs = {sign[0]: word for sign, word in zip(legend[::2], legend[1::2], strict=True)}
+    assert len(signs) == len(legend) // 2 and {"waits", "other"} <= set(signs.values())
+    bar = "" if shaded else to_ascii(BLOCK)
+    for row in lines[at + 1 : at + 9]:
+        assert set(to_ascii(row[7:107])) <= {*signs, *bar, " "}
 
 
 def test_delays_are_those_of_the_rhythm() -> None:

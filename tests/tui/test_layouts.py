@@ -198,3 +198,11 @@ def test_the_selected_finding_is_marked() -> None:
     block = picture(shown, max(80, MIN_WIDTH), max(23, MIN_HEIGHT), draw_main)
     marked = [text_of(line) for line in block.lines if line[0][0].startswith("▸")]
     assert len(marked) == 1 and "thermal slowdown" in marked[0]
+
+
+@pytest.mark.parametrize("scenario", ["healthy", "straggler", "gpu-lost"])
+@pytest.mark.parametrize(("width", "height"), [(80, 23), (132, 42), (200, 49)])
+def test_that_no_process_matches_a_filter_is_said(scenario: str, width: int, height: int) -> None:
+    lines = draw_main(view(judgement(scenario), filter="xyz"), width, height).lines
+    assert len(lines) == height
+    assert any(text_of(line).strip() == "no process matches 'xyz'" for line in lines)

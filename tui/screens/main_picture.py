@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...probes.frame import ProcessFrame
 from ..glyphs import DOT
-from ..lines import Line, blank, heading
+from ..lines import Line, LineBuilder, blank, heading
 from ..view import Block, View
 from ..widgets.all_clear import blind_text, in_brief, suspected_text
 from ..widgets.finding_lines import Cause, causes, finding_block, wanted_rows
@@ -108,19 +108,30 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     gpus = gpu_rows(picture.room - 2 * title, max(1, len(view.frame.gpus)), wanted)
     table = gpu_block(view, width, gpus, titled=bool(title))
     picture.add(heading("GPUs", width, gpus_hidden(view, gpus)), table)
-    findings = finding_rows(picture.room - title, wanted, len(scene.processes), title)
+    # That no process matches a filter takes a line too.
+    processes = len(scene.processes) or int(bool(view.filter))
+    findings = finding_rows(picture.room - title, wanted, processes, title)
     block = finding_block(view, scene.causes, picture.findings_width, findings)
     below = len(block.lines) + title
-    ledger = ledger_rows(picture.room - below, len(scene.accounts), len(scene.processes), title)
+    ledger = ledger_rows(picture.room - below, len(scene.accounts), processes, title)
     if ledger:
         name = f"Where the last {max(1.0, covered_seconds(view)):.0f} s went"
         picture.add(heading(name, width), ledger_block(view, scene.accounts, width, ledger))
     picture.add(heading("Findings", width, _finding_note(view, scene.causes, width)), block)
+    _add_processes(picture, scene)
+
+
+def _add_processes(picture: _Picture, scene: Scene) -> None:
+    """As many as there is room for; or that the filter lets none through."""
+    view, width, title = picture.view, picture.width, picture.title
     if scene.processes and picture.room >= 2 + title:
         rows = min(1 + len(scene.processes), picture.room - title)
         listed = [ProcessRow(process) for process in scene.processes]
         title_line = heading("Processes", width, _process_note(view, scene, rows))
         picture.add(title_line, process_block(view, listed, picture.processes_width, rows))
+    elif view.filter and not scene.processes and picture.room >= 1 + title:
+        said = LineBuilder(width).gap(2).add(f"no process matches {view.filter!r}", "dim").line()
+        picture.add(heading("Processes", width), Block.of([said]))
 
 
 def gpu_rows(room: int, gpus: int, findings: int) -> int:

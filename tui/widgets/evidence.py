@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from ...probes.frame import Frame
@@ -57,6 +58,8 @@ _UNITS = (
 SURE_FROM = 0.8
 """Confidence from which a finding is told without it."""
 
+_CONTAINER_ID = re.compile(r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])")
+"""Of 64 digits, of which the runtimes themselves show the first twelve."""
 _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
 
 
@@ -97,7 +100,20 @@ def subject_text(subject: Subject) -> str:
         return "job"
     if subject.kind in ("host", "node"):
         return subject.kind
+    if subject.kind == "cgroup":
+        return plain(group_text(subject.id))
     return plain(subject.id)
+
+
+def group_text(path: str) -> str:
+    """A control group; that of a container begins there, as ``docker-8f3c1d9a5be2``."""
+    parts = path.split("/")
+    at = next((at for at, part in enumerate(parts) if _CONTAINER_ID.search(part)), None)
+    if at is None:
+        return path
+    bare = _CONTAINER_ID.fullmatch(parts[at]) is not None
+    named = parts[max(0, at - bare) :]
+    return _CONTAINER_ID.sub(r"\1", "/".join(named)).lstrip("/")
 
 
 def name_within(finding: Finding, cells: int) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...probes.frame import JobFrame, RankFrame
 from ...probes.rank_waits import Track, Wait
 from .. import format
-from ..glyphs import BAR_REST, DOT, ELLIPSIS
+from ..glyphs import DOT, ELLIPSIS, WAITS
 from ..lines import Line, LineBuilder, Span, heading, left, plain, spans_width
 from ..view import Block, View, rank_target
 from .phase_marks import in_order, letter_of, role_of_phase, run_of
@@ -71,7 +71,7 @@ def timeline_title(job: JobFrame, past: Past, width: int, count: str = "") -> Li
     for phase in in_order(dict.fromkeys(seen, 0.0)):
         entries.append([(letter_of(phase), role_of_phase(phase)), (f" {plain(phase)}", "dim")])
         if phase == "comm":
-            entries.append([(BAR_REST * 2, "comm"), (" waits", "dim")])
+            entries.append([(WAITS * 2, "comm"), (" waits", "dim")])
     line = LineBuilder(width).extend(heading(f"Last {format.duration(past.seconds)}", width)[:2])
     if count:
         line.gap().add(f"{DOT} ", "dim").add(count, "warm").gap()
@@ -105,7 +105,7 @@ def _run(cell: _Cell, count: int, *, shaded: bool) -> Span:
     if not cell.phase:
         return " " * count, "text"
     if cell.waits:
-        return BAR_REST * count, "comm"
+        return WAITS * count, "comm"
     return run_of(cell.phase, count, shaded=shaded), role_of_phase(cell.phase)
 
 
