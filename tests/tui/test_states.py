@@ -276,3 +276,12 @@ async def test_a_finding_that_is_going_says_that_it_is_not_seen_any_more() -> No
     async with running(app):
         assert "not seen for 8.0 s" in text(app)
         assert text(app).count("GPU lost") == 1, "and its row does not say it"
+
+
+async def test_symptoms_of_one_rule_with_two_names_are_told_apart() -> None:
+    judged = judgement("straggler")
+    names = {each.subject.gpu: each.name for each in judged.active if each.id == "HW210"}
+    assert names == {**dict.fromkeys(range(8), "SM activity low"), 3: "utilisation low"}
+    app, _ = app_of(judged)
+    async with running(app):
+        assert "utilisation low, GPU 3 · SM activity low, GPU 0-2,4-7" in text(app)

@@ -152,16 +152,16 @@ def subjects_text(findings: Sequence[Finding]) -> str:
     return f"{len(subjects)} {_PLURALS.get(subjects[0].kind, 'subjects')}"
 
 
-def of_one_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Those of each rule together, in the order of their first."""
-    rules: dict[str, list[Finding]] = {}
+def of_one_kind(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Those of each rule that are called the same together, in the order of their first."""
+    kinds: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        rules.setdefault(finding.id, []).append(finding)
-    return list(rules.values())
+        kinds.setdefault((finding.id, finding.name), []).append(finding)
+    return list(kinds.values())
 
 
 def same_kind_text(findings: Sequence[Finding]) -> str:
-    """Findings of one rule in a few words: ``rank waits, GPU 0-2,5``."""
+    """Findings of one kind in a few words: ``rank waits, GPU 0-2,5``."""
     return f"{findings[0].name}, {subjects_text(findings)}"
 
 

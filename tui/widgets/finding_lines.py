@@ -15,7 +15,7 @@ from .evidence import (
     age_seconds,
     evidence_text,
     name_within,
-    of_one_rule,
+    of_one_kind,
     same_kind_text,
     subjects_text,
     sureness_text,
@@ -197,7 +197,7 @@ def _fits_beside(cause: Cause, width: int) -> bool:
 
 
 def _explained(cause: Cause) -> str:
-    return f" {DOT} ".join(map(same_kind_text, of_one_rule(cause.symptoms)))
+    return f" {DOT} ".join(map(same_kind_text, of_one_kind(cause.symptoms)))
 
 
 def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:

@@ -10,7 +10,7 @@ from ...rules.finding import Finding
 from .. import format
 from ..glyphs import DOT
 from ..lines import Line, LineBuilder, blank, paragraph, plain, width_of
-from .evidence import evidence_text, of_one_rule, same_kind_text, subject_text, sureness_text
+from .evidence import evidence_text, of_one_kind, same_kind_text, subject_text, sureness_text
 from .finding_lines import symptoms_of
 from .marks import severity_mark
 
@@ -34,7 +34,7 @@ def finding_page(
     symptoms = symptoms_of(finding, findings)
     if symptoms:
         lines += [blank(width), _title("Explains", width)]
-        for alike in of_one_rule(symptoms):
+        for alike in of_one_kind(symptoms):
             lines += _item(f"{alike[0].id} {same_kind_text(alike)}", width)
     for title, text in sections_of(finding.id).items():
         lines += [blank(width), _title(title, width), *_text(text, width)]
