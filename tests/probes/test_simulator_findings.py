@@ -68,6 +68,7 @@ ODD = {
 
 
 @pytest.mark.unmeasured
+@pytest.mark.unmeasured
 def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
     """Not beside another number that the screen would show as the reason."""
     seen: set[tuple[str, str]] = set()
@@ -102,6 +103,7 @@ def test_a_straggler_is_the_cause_of_low_utilisation() -> None:
 
 
 @pytest.mark.parametrize("scenario", ["straggler", "input-bound"])
+@pytest.mark.unmeasured
 def test_loaders_that_wait_by_turns_are_not_suspected_to_be_stuck(scenario: str) -> None:
     node = SimulatedNode(scenario, start_time_seconds=1.79e9)
     engine = Engine(make_rules())
