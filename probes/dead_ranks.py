@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from .frame import Frame, JobFrame, RankFrame
 from .probe_reading import ProbeReading
@@ -26,25 +26,25 @@ def with_dead_ranks(
     if not ended:
         return tuple(jobs)
     dead = [probe for probe in sample.probes if key_of(probe) in ended]
+    places = {
+        key_of(rank): (rank, job)
+        for job in (previous.jobs if previous else ())
+        for rank in job.ranks
+    }
     all_jobs = {job.id: job for job in jobs}
     for probe in dead:
-        rank, home = _buried(probe, previous, sample)
-        home = _home(home, all_jobs, probe, ended)
-        ranks = sorted((*home.ranks, rank), key=_order)
-        all_jobs[home.id] = msgspec.structs.replace(home, ranks=tuple(ranks))
+        rank, before = places.get(key_of(probe), (None, None))
+        buried = _from_page(probe, sample) if rank is None else replace(rank, waits_for=())
+        home = _home(before, all_jobs, probe, ended)
+        ranks = sorted((*home.ranks, buried), key=_order)
+        all_jobs[home.id] = replace(home, ranks=tuple(ranks))
     return tuple(all_jobs.values())
 
 
-def _buried(
-    probe: ProbeReading, previous: Frame | None, sample: Sample
-) -> tuple[RankFrame, JobFrame | None]:
-    """The rank as it was last known, or as its page has it; and the job that it was in."""
-    for job in previous.jobs if previous else ():
-        for rank in job.ranks:
-            if key_of(rank) == key_of(probe):
-                return msgspec.structs.replace(rank, waits_for=()), job
+def _from_page(probe: ProbeReading, sample: Sample) -> RankFrame:
+    """The rank as its page has it, where it was not known before."""
     gpu = next((gpu for gpu in sample.gpus if gpu.uuid and gpu.uuid == probe.device_uuid), None)
-    rank = RankFrame(
+    return RankFrame(
         rank=probe.rank,
         local_rank=probe.local_rank,
         pid=probe.pid,
@@ -52,7 +52,6 @@ def _buried(
         gpu_index=gpu.index if gpu else None,
         gpu_uuid=probe.device_uuid,
     )
-    return rank, None
 
 
 def _home(
@@ -66,9 +65,9 @@ def _home(
             return jobs[before.id]
         # Where nothing launched the ranks, a job is called by its oldest one: that may be the dead one.
         heir = next((job for job in jobs.values() if not {*before.pids}.isdisjoint(job.pids)), None)
-        return heir or msgspec.structs.replace(before, ranks=(), pids=())
+        return heir or replace(before, ranks=(), pids=())
     for job in jobs.values():
-        if _misses(job, probe) and all(_met(rank, probe, ended) for rank in job.ranks):
+        if _misses(job, probe, ended):
             return job
     return JobFrame(
         id=f"pid-{probe.pid}-{probe.start_time_seconds:.2f}",
@@ -77,12 +76,13 @@ def _home(
     )
 
 
-def _misses(job: JobFrame, probe: ProbeReading) -> bool:
-    """The job is of the same kind and lacks just this rank."""
+def _misses(job: JobFrame, probe: ProbeReading, ended: Mapping[Key, float]) -> bool:
+    """The job is of the same kind, lacks just this rank, and all of it lived while that did."""
     return (
         probe.rank is not None
         and (job.name, job.world_size) == (probe.job_name, probe.world_size)
         and probe.rank not in {rank.rank for rank in job.ranks}
+        and all(_met(rank, probe, ended) for rank in job.ranks)
     )
 
 

@@ -19,6 +19,7 @@ from .frame import Frame, ProbeFrame, SourceFrame
 from .frozen import extend
 from .gone_ranks import awaited_ranks, gone_ranks
 from .jobs import Grouping, group_jobs
+from .process_key import Key, key_of
 from .rank_past import RankPast, remember
 from .sample import Sample
 
@@ -81,10 +82,10 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     )
 
 
-def _pasts(previous: Frame | None, current: Sample) -> dict[tuple[int, float], RankPast]:
+def _pasts(previous: Frame | None, current: Sample) -> dict[Key, RankPast]:
     """What is remembered of each process with a probe, this sample included."""
     return {
-        (probe.pid, probe.start_time_seconds): remember(
+        key_of(probe): remember(
             previous.past(probe.pid, probe.start_time_seconds) if previous else None, probe
         )
         for probe in current.probes

@@ -11,6 +11,7 @@ import msgspec
 from .dead_ranks import with_dead_ranks
 from .frame import Frame, JobFrame, ProbeFrame, RankFrame
 from .probe_reading import ProbeReading
+from .process_key import Key, key_of
 from .rank_past import RankPast, minute_phases, shares_of
 from .rank_waits import waits_now
 from .rates import rate
@@ -23,9 +24,6 @@ STANDSTILL_SECONDS = 5.0
 _RATES = ("samples", "tokens")
 _NO_PROBE = "no probe in this process: start it under `gputop run`"
 
-Key = tuple[int, float]
-"""Pid and start time: one process, whatever pids come back."""
-
 
 def derive_jobs(
     previous: Frame | None,
@@ -34,16 +32,14 @@ def derive_jobs(
     pasts: Mapping[Key, RankPast],
 ) -> tuple[JobFrame, ...]:
     """The jobs as grouped, each rank with what its probe tells, and those that died with it."""
-    probes = {(probe.pid, probe.start_time_seconds): probe for probe in current.probes}
+    probes = {key_of(probe): probe for probe in current.probes}
     earlier = {
-        (rank.pid, rank.start_time_seconds): rank
-        for job in (previous.jobs if previous else ())
-        for rank in job.ranks
+        key_of(rank): rank for job in (previous.jobs if previous else ()) for rank in job.ranks
     }
     lost = {gpu.index for gpu in current.gpus if gpu.lost}
 
     def known(rank: RankFrame) -> RankFrame:
-        key = (rank.pid, rank.start_time_seconds)
+        key = key_of(rank)
         before = earlier.get(key)
         rank = _on_lost_gpu(rank, before, lost)
         probe = probes.get(key)
@@ -71,9 +67,9 @@ def _with_waits(
     ranks: tuple[RankFrame, ...], probes: Mapping[Key, ProbeReading]
 ) -> tuple[RankFrame, ...]:
     told = {
-        rank.rank: probes[rank.pid, rank.start_time_seconds]
+        rank.rank: probes[key_of(rank)]
         for rank in ranks
-        if rank.rank is not None and (rank.pid, rank.start_time_seconds) in probes
+        if rank.rank is not None and key_of(rank) in probes
     }
     waits = waits_now(told)
     if not waits:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .frame import JobFrame
 from .frame_topology import PlacementFrame, TopologyFrame
 from .frozen import extend
+from .process_key import key_of
 from .sample import Sample
 from .sample_links import PlacementReading
 
@@ -17,13 +18,11 @@ def derive_placements(
     current: Sample, jobs: Sequence[JobFrame], topology: TopologyFrame | None
 ) -> tuple[PlacementFrame, ...]:
     """The placements of ranks; of other processes nobody asks."""
-    ranks = {
-        (rank.pid, rank.start_time_seconds): (rank, job.id) for job in jobs for rank in job.ranks
-    }
+    ranks = {key_of(rank): (rank, job.id) for job in jobs for rank in job.ranks}
     nodes = {gpu.index: gpu.numa_node for gpu in topology.gpus} if topology else {}
     found: list[PlacementFrame] = []
     for reading in current.placements:
-        on = ranks.get((reading.pid, reading.start_time_seconds))
+        on = ranks.get(key_of(reading))
         if on is None:
             continue
         rank, job_id = on

@@ -9,6 +9,7 @@ from typing import Any
 from .frame import Frame, ProcessFrame
 from .frozen import extend
 from .jobs import Grouping
+from .process_key import key_of
 from .rates import counter_rates
 from .reading import Missing
 from .sample import GpuProcessReading, GpuReading, ProcessReading, Sample
@@ -29,15 +30,12 @@ def derive_processes(
     previous: Frame | None, current: Sample, grouping: Grouping
 ) -> tuple[ProcessFrame, ...]:
     """The processes of the sample, in its order."""
-    before = {
-        (process.pid, process.start_time_seconds): process
-        for process in (previous.processes if previous else ())
-    }
+    before = {key_of(process): process for process in (previous.processes if previous else ())}
     placements = _placements(current.gpus, grouping)
     return tuple(
         _derive_process(
             reading,
-            before.get((reading.pid, reading.start_time_seconds)),
+            before.get(key_of(reading)),
             placements.get(reading.pid, ()),
             grouping,
             max(0.0, current.monotonic_seconds - reading.monotonic_seconds),

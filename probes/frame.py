@@ -16,6 +16,7 @@ from .frame_links import LinkFrame, PortFrame
 from .frame_topology import PlacementFrame, TopologyFrame
 from .gpu_choice import ToldBy
 from .probe_reading import ProbeReading
+from .process_key import Key, key_of
 from .rank_frame import ActivityFrame, GoneRank
 from .rank_past import RankPast
 from .rank_reading import CommunicatorReading, StackReading, ThreadsReading
@@ -339,13 +340,13 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {process.pid: process for process in self.processes}
 
     @cached_property
-    def _probes(self) -> dict[tuple[int, float], ProbeFrame]:
-        return {(probe.pid, probe.start_time_seconds): probe for probe in self.probes}
+    def _probes(self) -> dict[Key, ProbeFrame]:
+        return {key_of(probe): probe for probe in self.probes}
 
     @cached_property
-    def _pasts(self) -> dict[tuple[int, float], RankPast]:
+    def _pasts(self) -> dict[Key, RankPast]:
         pasts = () if isinstance(self.pasts, msgspec.UnsetType) else self.pasts
-        return {(past.pid, past.start_time_seconds): past for past in pasts}
+        return {key_of(past): past for past in pasts}
 
     def probe(self, pid: int, start_time_seconds: float) -> ProbeFrame | None:
         """What the probe in that process tells, or ``None``."""

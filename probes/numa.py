@@ -11,6 +11,7 @@ from .interest import Interest
 from .numa_text import nodes_of_cpus, parse_numa_maps, parse_running_cpu
 from .proc_files import read_file
 from .proc_text import number, parse_cpu_list, parse_stat, parse_status
+from .process_key import key_of
 from .sample_links import PlacementReading
 from .source import SourceAbsent, SourceUnsupported
 
@@ -114,7 +115,7 @@ class NumaSource:
                 counted = True
                 count = self._counts[key] = self._count(pid, parsed.state, now)
             readings.append(_reading(key, stat, status, nodes, count, now))
-        alive = {(reading.pid, reading.start_time_seconds) for reading in readings}
+        alive = {key_of(reading) for reading in readings}
         self._counts = {key: count for key, count in self._counts.items() if key in alive}
         return tuple(readings)
 

@@ -22,6 +22,7 @@ from .proc_facts import FactsReader
 from .proc_files import Descriptors, read_file
 from .proc_gpu_files import GpuFiles
 from .proc_tree import ProcessTree
+from .process_key import key_of
 from .rank_pids import RankFinder
 from .sample import ProcessReading
 from .source import SourceAbsent, SourceDenied
@@ -112,7 +113,7 @@ class ProcessSource:
         self._forget({*main, *above, *(each.pid for each in beside), *below})
         asked = self._interest.attached() & {*main}
         readings = mark_attached(readings, {*asked, *self._heirs.values()})
-        self._latest = {(each.pid, each.start_time_seconds): each for each in readings}
+        self._latest = {key_of(each): each for each in readings}
         ranks = self._ranks.find(readings, by_gpu)
         self._interest.set_ranks(ranks)
         if by_gpu:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from .process_key import Key, key_of
 from .sample import ProcessReading
 
 AGAIN_SECONDS = 5.0
@@ -25,8 +26,6 @@ _MOST_FILES = 4096
 _DEVICE = re.compile(r"/dev/nvidia(\d{1,3})")
 _MEMORY_DEVICE = "/dev/nvidia-uvm"
 _DENIED = "its open files are shown to the job's user and to root alone"
-
-Key = tuple[int, float]
 
 
 class GpuFiles:
@@ -61,7 +60,7 @@ class GpuFiles:
             self._known[key] = (now + again, minors)
 
     def _with_minors(self, reading: ProcessReading) -> ProcessReading:
-        key = (reading.pid, reading.start_time_seconds)
+        key = key_of(reading)
         if key not in self._known:
             return reading
         minors = self._known[key][1]

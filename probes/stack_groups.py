@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from .frame import Frame, JobFrame, RankFrame
+from .process_key import key_of
 from .rank_reading import Stack, StackReading
 from .stack_phase import OTHER, Told, own_frame, phase_of, without_probe
 
@@ -28,10 +29,10 @@ class StackGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 def merge(job: JobFrame, frame: Frame) -> tuple[StackGroup, ...]:
     """The groups of one job, outliers first."""
-    readings = {(each.pid, each.start_time_seconds): each for each in frame.stacks}
+    readings = {key_of(each): each for each in frame.stacks}
     groups: dict[object, list[tuple[RankFrame, Stack]]] = {}
     for rank in job.ranks:
-        stack = _main(readings.get((rank.pid, rank.start_time_seconds)))
+        stack = _main(readings.get(key_of(rank)))
         groups.setdefault(_place(rank, stack), []).append((rank, stack))
     # Of equals first the stopped ones, and then those with the lower ranks.
     ordered = sorted(groups.values(), key=lambda members: (len(members), not members[0][0].stopped))

@@ -17,6 +17,7 @@ from .exits import Watched, forget_old
 from .interest import Interest
 from .proc_files import Descriptors, KeptFiles
 from .proc_text import TICKS_PER_SECOND, parse_stat, parse_switches, parse_wait_channel, text
+from .process_key import key_of
 from .rank_reading import ExitReading, ThreadReading, ThreadsReading
 from .sample import ProcessReading
 
@@ -93,7 +94,7 @@ class ThreadSource:
         self._exits = forget_old(self._exits)
         if self._root != Path("/"):
             return  # a made tree has no processes
-        gone = {(each.pid, each.start_time_seconds) for each in self._exits}
+        gone = {key_of(each) for each in self._exits}
         for key in wanted - self._watched.keys() - gone:
             with contextlib.suppress(OSError):
                 self._watched[key] = Watched(*key)

@@ -154,6 +154,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     short: str = ""
     """The name for a row of a table, where that itself is too long for one."""
 
+    @property
+    def suspected(self) -> bool:
+        """It is pending and would be news: a symptom of what is active already is none."""
+        return self.state == "pending" and self.explained_by is None
+
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """A frame and everything that the rules say of it, most urgent first, causes before symptoms."""
@@ -178,5 +183,5 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def suspected(self) -> tuple[Finding, ...]:
-        """Those pending that would be news: a symptom of what is active already is none."""
-        return tuple(finding for finding in self.pending if finding.explained_by is None)
+        """Those that are."""
+        return tuple(finding for finding in self.findings if finding.suspected)

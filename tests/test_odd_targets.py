@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from another_user import AS_ANOTHER
 from terminal import wait_until
 
 GPUTOP = (sys.executable, "-P", "-m", "gputop")
@@ -210,10 +211,9 @@ def test_pypy() -> None:
 
 @needs_root
 def test_another_users_process() -> None:
-    user = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
     with running(sys.executable, "-c", SLEEPS) as pid:
-        no_stack(pid, "it belongs to user root: sudo -u root gputop", before=user)
-        once = run(str(pid), "--once", before=user)
+        no_stack(pid, "it belongs to user root: sudo -u root gputop", before=AS_ANOTHER)
+        once = run(str(pid), "--once", before=AS_ANOTHER)
     assert once.returncode == 0
     assert "its environment, and with it its rank, is hidden from you" in once.stderr
 
@@ -267,7 +267,7 @@ def test_four_thousand_processes_on_the_node(tmp_path: Path) -> None:
 
 @needs_unshare
 def test_processes_that_proc_hides() -> None:
-    user = "setpriv --reuid=65534 --regid=65534 --clear-groups"
+    user = " ".join(AS_ANOTHER)
     with running(sys.executable, "-c", SLEEPS) as pid:
         script = f"mount -o remount,hidepid=2 /proc && exec {user} {' '.join(GPUTOP)} stacks {pid}"
         hidden = subprocess.run(

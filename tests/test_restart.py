@@ -17,9 +17,10 @@ from gputop.probes.feeds import CollectorEnded, CollectorFeed
 from gputop.probes.revival import Patience, Wishes
 from gputop.probes.sample import Sample
 
+from another_user import AS_ANOTHER
 from nvml.simulated import SimulatedNvml
 from terminal import Tmux, wait_until
-from wedge import AS_ANOTHER, wedged_driver
+from wedge import wedged_driver
 
 GPUTOP = [sys.executable, "-P", "-m", "gputop"]
 

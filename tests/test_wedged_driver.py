@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from another_user import AS_ANOTHER
 from nvml.simulated import SimulatedNvml
 from terminal import Tmux
-from wedge import AS_ANOTHER, wedged_driver, wedged_folder
+from wedge import wedged_driver, wedged_folder
 
 GPUTOP = [sys.executable, "-P", "-m", "gputop"]
 BLOCK_SECONDS = 30

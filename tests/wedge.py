@@ -2,6 +2,9 @@
 
 That is what a wedged driver does to whoever calls it, and nothing but the kernel can do it: this is a
 FUSE file system whose server takes the request and never answers.
+
+The collector that is to hang belongs to another user: whoever starts gputop goes without NVML while one
+of the same user hangs, and other tests run beside this one.
 """
 
 from __future__ import annotations
@@ -22,11 +25,8 @@ from pathlib import Path
 
 import pytest
 
+from another_user import AS_ANOTHER
 from nvml.build import library
-
-AS_ANOTHER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
-"""Before a command whose collector is to hang: who starts gputop goes without NVML while a collector of
-the same user hangs, and other tests run beside this one."""
 
 _LOOKUP, _GETATTR, _INIT, _FORGET, _INTERRUPT, _BATCH_FORGET = 1, 3, 26, 2, 36, 42
 _MNT_FORCE, _MNT_DETACH = 1, 2
@@ -61,9 +61,8 @@ def wedged_folder(name: str) -> Iterator[Path]:
         try:
             yield folder
         finally:
-            libc.umount2(
-                os.fsencode(folder), _MNT_FORCE
-            )  # ends the connection: who hangs is let go
+            # Ends the connection: who hangs is let go.
+            libc.umount2(os.fsencode(folder), _MNT_FORCE)
             libc.umount2(os.fsencode(folder), _MNT_DETACH)
             server.join(5)
             os.close(device)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ..probes.frame import Frame, JobFrame
 from ..rules.finding import Blind, Finding, Judgement
 from . import format
-from .lines import plain
+from .lines import plain_text
 from .missing import mute_gpus, why_no_gpus
 from .rank_lines import ended_lines, group_lines, means_line, rank_lines, without_ended
 from .widgets.all_clear import blind_reasons
@@ -37,7 +37,7 @@ def as_text(
     if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
         lines += [*rank_lines(alive), *ended_lines(job, frame)]
-    return "\n".join(plain(line) for line in lines)
+    return plain_text(lines)
 
 
 def _size(job: JobFrame) -> str:

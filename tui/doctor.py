@@ -16,7 +16,7 @@ from .attaching import refusal
 from .doctor_sources import gpu_number, statuses
 from .exits import COULD_NOT_LOOK, OK, complain
 from .jobs_of import job_of
-from .lines import plain
+from .lines import plain_text
 from .output import say, say_json
 
 PATIENCE_SECONDS = 4.0
@@ -75,7 +75,7 @@ def as_text(found: Findings) -> str:
     lines += ["", "sources"]
     for source in found.sources:
         lines.append(f"{source.name:22}{source.status:12}{source.reason}".rstrip())
-    return "\n".join(plain(line) for line in lines)
+    return plain_text(lines)
 
 
 def _why_no_gpu(sources: Sequence[SourceStatus]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from rich.cells import cell_len, set_cell_size
@@ -16,6 +16,7 @@ Span = tuple[str, str]
 Line = tuple[Span, ...]
 _NO_BREAK = "\u00a0"
 """`plain` leaves none of them."""
+_BETWEEN_WORDS = re.compile(" ")
 _BETWEEN_PARTS = re.compile(f" {DOT} |  ")
 
 
@@ -26,6 +27,11 @@ def plain(text: str) -> str:
     return "".join(
         character if character.isprintable() and cell_len(character) else "?" for character in text
     )
+
+
+def plain_text(lines: Iterable[str]) -> str:
+    """Lines for people: no text in one of them can begin another."""
+    return "\n".join(map(plain, lines))
 
 
 @lru_cache(maxsize=4096)
@@ -46,24 +52,20 @@ def clip(text: str, width: int) -> str:
 
 def whole_words(text: str, width: int) -> str:
     """As many words as fit, each of them whole; an ellipsis stands for the others."""
-    if width_of(text) <= width:
-        return text
-    first, *others = text.split(" ")
-    kept = first
-    for word in others:
-        longer = f"{kept} {word}"
-        if width_of(longer) + len(ELLIPSIS) > width:
-            break
-        kept = longer
-    return clip(kept + ELLIPSIS, width)
+    return _whole(text, width, [match.start() for match in _BETWEEN_WORDS.finditer(text)])
 
 
 def whole_parts(text: str, width: int) -> str:
     """As many of the parts of a text as fit, each of them whole; an ellipsis stands for the others."""
+    return _whole(text, width, [match.end() for match in _BETWEEN_PARTS.finditer(text)])
+
+
+def _whole(text: str, width: int, ends: Sequence[int]) -> str:
+    """The text up to the last of these places from which on an ellipsis fits."""
     if width_of(text) <= width:
         return text
-    for gap in reversed(list(_BETWEEN_PARTS.finditer(text))):
-        kept = text[: gap.end()] + ELLIPSIS
+    for end in reversed(ends):
+        kept = text[:end] + ELLIPSIS
         if width_of(kept) <= width:
             return kept
     return clip(text, width)

@@ -46,9 +46,11 @@ def say(text: str, *, ascii_only: bool = False) -> None:
         BrokenPipeError: when whoever read it has enough.
         OutputError: when it cannot be written.
     """
-    from .lines import plain  # the collector, which prints nothing, starts with this module too
+    from .lines import (
+        plain_text,  # the collector, which prints nothing, starts with this module too
+    )
 
-    text = "\n".join(plain(line) for line in text.split("\n"))
+    text = plain_text(text.split("\n"))
     convert = ascii_only or not output_is_utf8()
     _write((to_ascii(text) if convert else text).encode("utf-8", "replace"))
 

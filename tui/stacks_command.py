@@ -13,7 +13,7 @@ from .asked_job import AskedProcess, until
 from .diagnose import as_json, has_ended, why_no_job
 from .exits import COULD_NOT_LOOK, OK, complain
 from .jobs_of import job_of
-from .lines import plain
+from .lines import plain_text
 from .output import say, say_json
 from .rank_lines import group_lines, means_line, rank_lines
 from .watch import Watch
@@ -60,7 +60,7 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
             lines = [means_line(job, last.frame), "", *group_lines(job, last.frame, stacks=True)]
             lines += ["", *rank_lines(job)]
             lines += ["", *worker_lines(worker)] if worker else []
-            say("\n".join(plain(line) for line in lines))
+            say(plain_text(lines))
     if ended:
         return complain(ended, COULD_NOT_LOOK)
     return OK if any_stack else complain(_why_no_stack(job), COULD_NOT_LOOK)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..probes.frame import Frame, JobFrame, RankFrame
 from ..probes.stack_phase import place_of
 from . import format
-from .lines import plain
+from .lines import plain_text
 from .rank_lines import group_lines, means_line, rank_lines
 from .widgets.rank_stack import reading_of
 from .widgets.stack_tree import who
@@ -26,7 +26,7 @@ def stacks_text(frame: Frame, job: JobFrame, rank: RankFrame | None) -> str:
     lines += [*group_lines(job, frame, stacks=True), "", *rank_lines(job)]
     if rank is not None:
         lines += _threads(frame, rank)
-    return "\n".join(plain(line) for line in lines) + "\n"
+    return plain_text(lines) + "\n"
 
 
 def _threads(frame: Frame, rank: RankFrame) -> Iterator[str]:

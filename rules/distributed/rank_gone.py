@@ -10,7 +10,7 @@ from ...probes.process_key import Key, key_of
 from ...probes.rank_frame import GoneRank
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
-from .standstill import names_of
+from .standstill import KEPT_WAITING, names_of
 
 KEPT_SECONDS = 300.0
 TOGETHER_SECONDS = 2.0
@@ -65,7 +65,7 @@ class RankGone(Rule):
             Evidence(signal="killed by", value=gone.killer or None),
             Evidence(signal="xid", value=xid),
             Evidence(signal="others that ended after it", value=others or None, unit="processes"),
-            Evidence(signal="kept waiting", value=names_of(waiting) if waiting else None),
+            Evidence(signal=KEPT_WAITING, value=names_of(waiting) if waiting else None),
         )
         return Verdict(
             subject=Subject(

@@ -24,6 +24,8 @@ from ..history import History
 from ..progress import is_overdue
 from ..rule import Scene, Threshold
 
+KEPT_WAITING = "kept waiting"
+"""Signal of whoever waits for the rank that a finding is about."""
 Stance = Literal["waits", "stopped", "works", "still", "busy", "moves", "unknown"]
 """``waits``: for other ranks. ``works``: at something that takes long by its nature. ``still`` and
 ``busy``: neither, and without progress. ``moves``: it makes progress."""
@@ -116,7 +118,7 @@ def evidence_of(look: Look, still: Standstill) -> tuple[Evidence, ...]:
     ]
     if still.waiting:
         names = names_of(each.rank for each in still.waiting)
-        found.append(Evidence(signal="kept waiting", value=names))
+        found.append(Evidence(signal=KEPT_WAITING, value=names))
         found.append(waiting_evidence(still.seconds, still.waiting))
     if any(each.spins for each in still.waiting):
         found.append(Evidence(signal="their GPUs", value="only spin, with flat power"))

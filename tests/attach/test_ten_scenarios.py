@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from another_user import AS_ANOTHER
 from job_scenarios import SCENARIOS, Outcome, play
 from torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
-USER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 WITHOUT_PTRACE = (sys.executable, str(Path(__file__).parent.parent / "without_ptrace.py"))
 
 VEILED: dict[str, dict[str, int | None]] = {
@@ -43,7 +43,7 @@ def why_not() -> str:
         return "only root can become an ordinary user"
     # One program more: setpriv still has root's rights when it starts the first.
     reached = subprocess.run(
-        [*USER, "env", TORCH_PYTHON or "true", "--version"], capture_output=True, check=False
+        [*AS_ANOTHER, "env", TORCH_PYTHON or "true", "--version"], capture_output=True, check=False
     )
     return "" if reached.returncode == 0 else f"an ordinary user cannot run {TORCH_PYTHON}"
 
@@ -73,14 +73,16 @@ def test_as_the_one_who_started_it(name: str, folder: Path) -> None:
 @as_other_user
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_as_an_ordinary_user(name: str, folder: Path) -> None:
-    check(name, play(name, folder, job_before=USER, gputop_before=USER, HOME=str(folder)))
+    check(
+        name, play(name, folder, job_before=AS_ANOTHER, gputop_before=AS_ANOTHER, HOME=str(folder))
+    )
 
 
 @as_other_user
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_as_an_ordinary_user_without_ptrace(name: str, folder: Path) -> None:
-    before = (*WITHOUT_PTRACE, *USER)
-    outcome = play(name, folder, job_before=USER, gputop_before=before, HOME=str(folder))
+    before = (*WITHOUT_PTRACE, *AS_ANOTHER)
+    outcome = play(name, folder, job_before=AS_ANOTHER, gputop_before=before, HOME=str(folder))
     expected = {"RUN405": None} if name == "mismatch" else SCENARIOS[name].found
     assert outcome.found == expected
     for rank in outcome.ranks:
@@ -92,7 +94,12 @@ def test_as_an_ordinary_user_without_ptrace(name: str, folder: Path) -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_job_that_does_not_let_itself_be_inspected(name: str, folder: Path) -> None:
     outcome = play(
-        name, folder, job_before=USER, gputop_before=USER, HOME=str(folder), DUMPABLE="0"
+        name,
+        folder,
+        job_before=AS_ANOTHER,
+        gputop_before=AS_ANOTHER,
+        HOME=str(folder),
+        DUMPABLE="0",
     )
     assert outcome.processes == VEILED.get(name, {})
     assert set(outcome.found.values()) <= {None}  # its variables are hidden, and so is its rank

@@ -147,8 +147,8 @@ def _count(view: View, listed: int, rows: int) -> str:
     active = view.findings("active")
     many = sum(cause_counts(causes(active)).values())
     parts = [f"{format.counted(many, 'cause')} of {len(active)} active"]
-    suspected = [each for each in view.findings("pending") if each.explained_by is None]
-    parts += [f"{len(suspected)} suspected", f"{len(view.findings('cleared'))} cleared"]
+    suspected = sum(finding.suspected for finding in view.findings("pending"))
+    parts += [f"{suspected} suspected", f"{len(view.findings('cleared'))} cleared"]
     if rows < listed:
         parts.append(f"{rows} of {listed} in sight")
     if view.filter:

@@ -56,13 +56,14 @@ class Account(NamedTuple):
 
 def accounts(view: View) -> list[Account]:
     """One for each rank that tells its phases."""
-    return [
-        Account([_name(rank)], shared, _origin(rank, late))
-        for job in view.frame.jobs
-        for late in [late_rank(job, view.judgement)]
-        for rank in job.living
-        if (shared := _shares(rank, late, view.history))
-    ]
+    found: list[Account] = []
+    for job in view.frame.jobs:
+        late = late_rank(job, view.judgement)
+        for rank in job.living:
+            waited = hidden_wait(rank, late)
+            origin = "inferred" if waited else rank.phase_source or ""
+            found.append(Account([_name(rank)], _shares(rank, waited, view.history), origin))
+    return [account for account in found if account.shares]
 
 
 def covered_seconds(view: View) -> float:
@@ -123,15 +124,11 @@ def _bar_width(room: int) -> int:
     return max(_LEAST_BAR, min(60, room // 2))
 
 
-def _origin(rank: RankFrame, late: RankFrame | None) -> str:
-    return "inferred" if hidden_wait(rank, late) else rank.phase_source or ""
-
-
-def _shares(rank: RankFrame, late: RankFrame | None, history: History) -> dict[str, float]:
+def _shares(rank: RankFrame, waited: float, history: History) -> dict[str, float]:
     told = dict(rank.phases_last_minute)
     if not told:
         return {}
-    if waited := hidden_wait(rank, late):
+    if waited:
         told[BACKWARD] -= waited
         told[COMM] = told.get(COMM, 0.0) + waited
     stalled = history.rank(rank.pid, STALLED).mean(SECONDS) or 0.0

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...probes.derive_activity import LEAST_SAMPLES
 from ...probes.frame import Frame, RankFrame
+from ...probes.process_key import key_of
 from ...probes.rank_reading import StackReading, StackThreadReading, ThreadsReading
 from ...probes.stack_phase import is_own, margin, place_of
 from .. import format
@@ -44,12 +45,9 @@ def reading_lines(reading: StackReading, width: int) -> list[Line]:
 
 def reading_of(frame: Frame, rank: RankFrame) -> StackReading | None:
     """The dumps of a rank."""
+    key = key_of(rank)
     return next(
-        (
-            each
-            for each in frame.stacks
-            if (each.pid, each.start_time_seconds) == (rank.pid, rank.start_time_seconds)
-        ),
+        (each for each in frame.stacks if key_of(each) == key),
         None,
     )
 

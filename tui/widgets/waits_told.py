@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ...probes.frame import JobFrame, RankFrame
-from ...rules.distributed.standstill import WAITING_PHASES
+from ...rules.distributed.standstill import KEPT_WAITING, WAITING_PHASES
 from ...rules.finding import Judgement
 from ...rules.progress import is_overdue
 
@@ -26,7 +26,7 @@ def with_waits_told(
 def _culprits(job: JobFrame, judgement: Judgement) -> Iterator[int]:
     for finding in judgement.active:
         subject = finding.subject
-        blamed = any(each.signal == "kept waiting" for each in finding.evidence)
+        blamed = any(each.signal == KEPT_WAITING for each in finding.evidence)
         if blamed and subject.kind == "rank" and subject.job == job.id and subject.rank is not None:
             yield subject.rank
 
