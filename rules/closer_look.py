@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..probes.frame import RankFrame
-from ..probes.stack_reader import VOTES
+from ..probes.model.frame import RankFrame
+from ..probes.sources.stacks.reader import VOTES
 from .finding import Judgement
 
 ASKING = frozenset(

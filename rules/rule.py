@@ -14,8 +14,8 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from ..probes.derive_gpu import stale_after_seconds
-from ..probes.frame import (
+from ..probes.derive.gpu import stale_after_seconds
+from ..probes.model.frame import (
     CgroupFrame,
     Frame,
     GpuFrame,

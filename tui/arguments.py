@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..probes.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
-from ..rules.nearest import suggestion
-from . import argument_values as values
+from ..probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from ..rules.suggestion import suggestion
+from .console import values
+from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
-from .output import say
 
 FORMATS = ("text", "json")
 SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host", "infiniband", "topology", "numa")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ..nvml_words import LOST
-from ..sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
+from ..model.sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
+from ..sources.nvml.names import LOST
 from .activity import SPINNING, TRAINING, Activity
 from .job import rank_pid
 from .overlays import Fields, on_gpus, on_processes, on_source, with_xid

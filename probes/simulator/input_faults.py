@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sample import CgroupReading, HostReading, ProcessReading
+from ..model.sample import CgroupReading, HostReading, ProcessReading
 from .activity import TRAINING, Work
 from .gpus import GIB
 from .job import chance, is_worker, worker_pids

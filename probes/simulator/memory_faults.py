@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ..sample import (
+from ..model.sample import (
     CgroupReading,
     GpuProcessReading,
     GpuReading,

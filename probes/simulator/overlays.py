@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..sample import (
+from ..model.sample import (
     CgroupReading,
     GpuReading,
     HostReading,

@@ -7,8 +7,8 @@ from typing import Protocol
 
 import msgspec
 
-from ..probe_reading import ProbeReading
-from ..sample import GpuReading, Sample
+from ..model.probe_readings import ProbeReading
+from ..model.sample import GpuReading, Sample
 from .rhythm import Stage
 
 

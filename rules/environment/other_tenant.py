@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from ...probes.frame import Frame, GpuFrame
-from ...probes.sample import GpuProcessReading
+from ...probes.model.frame import Frame, GpuFrame
+from ...probes.model.sample import GpuProcessReading
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, job_of
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.frame import CgroupFrame, Frame
+from ...probes.model.frame import CgroupFrame, Frame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import CgroupRule, Scene, Threshold
 

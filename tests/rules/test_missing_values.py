@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.sample import CgroupReading, GpuReading, HostReading, ProcessReading
+from gputop.probes.model.sample import CgroupReading, GpuReading, HostReading, ProcessReading
 
-from rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
+from support.rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
 
 
 def optional(kind: type[msgspec.Struct]) -> list[str]:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ..view import Block, Target, View, rank_target
-from .job_picture import draw_job, ranks_shown
+from ..panels.job import draw_job, ranks_shown
+from ..session.view import Block, Target, View, rank_target
 from .picture_screen import PictureScreen
 
 

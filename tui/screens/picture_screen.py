@@ -10,17 +10,17 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from ..keys import hints_of
-from ..lines import LineBuilder, blank
-from ..look import app_of, faded
-from ..view import MIN_HEIGHT, MIN_WIDTH, Block, Target, View
+from ..drawing.lines import LineBuilder, blank
+from ..panels.too_small import too_small
+from ..session.view import MIN_HEIGHT, MIN_WIDTH, Block, Target, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
-from ..widgets.small import too_small
-from ..widgets.tight import TightCompositor
+from ..widgets.compositor import TightCompositor
+from ..widgets.keys import hints_of
+from ..widgets.look import app_of, faded
 
 if TYPE_CHECKING:
-    from ..app import GputopApp
+    from ..app.app import GputopApp
 
 
 BACK = Binding("escape", "leave", "back")

@@ -1,0 +1,45 @@
+"""The environment of one process: asked for by a key, shown, and nowhere kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.message import Message
+
+from ...probes.model.frame import ProcessFrame
+from ...probes.model.sample import Reply
+from ..session.view import Target, WatchLike
+from .process_request import asked_process
+
+if TYPE_CHECKING:
+    from .app import GputopApp
+
+
+class EnvironmentRead(Message):
+    """The answer has come."""
+
+    def __init__(self, process: ProcessFrame, environment: dict[str, str]) -> None:
+        super().__init__()
+        self.process = process
+        self.environment = environment
+
+
+def ask(app: GputopApp, watch: WatchLike, target: Target) -> None:
+    """Ask the collector for it; the application shows it once it has come."""
+    process = asked_process(app, watch, target, unreal="it has no environment", done="read")
+    if process is not None:
+        watch.show_environment(process, lambda reply: _answered(app, process, reply))
+
+
+def _answered(app: GputopApp, process: ProcessFrame, reply: Reply) -> None:
+    """Called from the worker thread."""
+    try:
+        found = msgspec.convert(reply.data.get("environment"), dict[str, str])
+    except msgspec.ValidationError:
+        found = None
+    if reply.ok and found is not None:
+        app.post_message(EnvironmentRead(process, found))
+    else:
+        why = reply.message or "the collector did not say why"
+        app.tell_from_thread(f"the environment of pid {process.pid} was not read: {why}")
