@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..probes.model.frame import Frame, ProcessFrame, RankFrame
+from ..probes.model.frame import Frame
+from ..probes.model.job_frames import RankFrame
+from ..probes.model.process_frames import ProcessFrame
 
 _OTHER_HELPERS = (
     "compile_worker",

@@ -16,9 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from gputop.probes.model.sample import Reply, Sample
+from gputop.probes.model.sample import Sample
 from gputop.probes.simulator import SimulatedNode
 from gputop.probes.wire.command import Command
+from gputop.probes.wire.messages import Reply
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Judgement

@@ -12,7 +12,8 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
-from .arguments import UsageError, parse
+from .arguments import parse
+from .console.errors import UsageError
 from .console.exits import COULD_NOT_LOOK, INTERRUPTED, OK, WRONG_USAGE, complain
 from .console.output import OutputError, open_standard_streams
 

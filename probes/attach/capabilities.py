@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..model.rank_readings import VOTES
 from ..sources.nccl_ras.protocol import PORT, ask, of_pids
 from ..sources.page.location import Owner, PageRefused, open_page
 from ..sources.procfs.files import read_file
@@ -17,7 +18,7 @@ from ..sources.procfs.text import parse_stat, parse_status
 from ..sources.protocol import SourceError
 from ..sources.stacks.exact_stack import NATIVE_SECONDS, expected_pause
 from ..sources.stacks.py_spy import find_py_spy
-from ..sources.stacks.reader import REINSTALL, VOTES, StackReader
+from ..sources.stacks.reader import REINSTALL, StackReader
 
 _CAPABILITY = "CapEff:"
 _SYS_PTRACE = 19

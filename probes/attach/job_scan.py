@@ -14,8 +14,8 @@ from typing import NamedTuple
 from ..jobs.command_line import is_gputop, kind_of, python_of
 from ..jobs.grouping import group_jobs
 from ..jobs.rank_identity import Identity, identity_of
-from ..model.frame import JobFrame
-from ..model.sample import ProcessReading
+from ..model.job_frames import JobFrame
+from ..model.process_readings import ProcessReading
 from ..sources.processes.gpu_files import open_gpus
 from ..sources.processes.source import ProcessSource
 from ..sources.procfs.environment import parse_environment

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.frame import ProcessFrame
+from ..model.process_frames import ProcessFrame
 from ..model.rank_activity import ActivityFrame
 from ..model.wait_kinds import WaitKind
 from .stack_phase import Told

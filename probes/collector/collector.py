@@ -15,19 +15,13 @@ from queue import Empty, SimpleQueue
 
 import msgspec
 
+from ..model.gpu_readings import DriverReading, GpuReading, XidReading
+from ..model.host_readings import CgroupReading, HostReading
 from ..model.link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
 from ..model.rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
-from ..model.sample import (
-    CgroupReading,
-    DriverReading,
-    GpuReading,
-    HostReading,
-    ProcessReading,
-    Sample,
-    SourceStatus,
-    XidReading,
-)
+from ..model.sample import Sample, SourceStatus
 from ..sources.protocol import Part, Source
 from ..wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from .runner import SourceRunner

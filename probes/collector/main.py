@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from ... import __version__
-from ..model.sample import SCHEMA_VERSION, Hello, Reply, Sample
+from ..model.sample import SCHEMA_VERSION, Sample
 from ..sources.host.source import HostSource
 from ..sources.nvml.driver import NvmlDriver
 from ..sources.processes.source import ProcessSource
@@ -38,6 +38,7 @@ from ..wire.command import (
     TakeStacks,
 )
 from ..wire.limits import COLLECTOR_NAME
+from ..wire.messages import Hello, Reply
 from .collector import Collector
 
 COMMANDS_FD = 0

@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from ..attribution.stack_phase import OTHER, own_frame, place_of, vote
 from ..attribution.thread_phase import asleep, guess
-from ..model.frame import Frame, JobFrame, ProcessFrame, RankFrame
+from ..model.frame import Frame
+from ..model.job_frames import JobFrame, RankFrame
+from ..model.process_frames import ProcessFrame
 from ..model.process_key import Key, key_of
 from ..model.rank_activity import ActivityFrame
-from ..model.rank_readings import StackReading, ThreadReading, ThreadsReading
+from ..model.rank_readings import VOTE_SECONDS, StackReading, ThreadReading, ThreadsReading
 from ..model.sample import Sample
 from ..model.wait_kinds import wait_kind
-from ..sources.stacks.reader import VOTE_SECONDS
 
 STILL_CORES = 0.02
 STILL_SWITCHES_PER_SECOND = 2.0

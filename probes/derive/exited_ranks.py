@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ..model.frame import Frame, JobFrame, RankFrame
+from ..model.frame import Frame
+from ..model.job_frames import JobFrame, RankFrame
 from ..model.process_key import Key, key_of
 from ..model.rank_activity import GoneRank
 from ..model.sample import Sample

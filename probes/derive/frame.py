@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..jobs.grouping import Grouping, group_jobs
 from ..model.frame import Frame, ProbeFrame, SourceFrame
 from ..model.process_key import Key, key_of
+from ..model.rank_history import RankPast
 from ..model.sample import Sample
 from .activity import with_activity
 from .exited_ranks import awaited_ranks, gone_ranks
@@ -20,7 +21,7 @@ from .link import derive_links
 from .placement import derive_placements
 from .port import derive_ports
 from .process import derive_processes
-from .rank_history import RankPast, remember
+from .rank_history import remember
 from .topology import derive_topology
 
 

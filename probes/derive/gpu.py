@@ -7,10 +7,13 @@ from typing import Any
 
 import msgspec
 
-from ..model.frame import Frame, GpuFrame, JobFrame, NvlinkFrame, RankFrame
+from ..model.frame import Frame
+from ..model.gpu_frames import GpuFrame, NvlinkFrame
+from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.job_frames import JobFrame, RankFrame
 from ..model.link_readings import PciPlace
 from ..model.reading import Missing
-from ..model.sample import GpuReading, Sample, gpu_source_name
+from ..model.sample import Sample
 from .counters import since
 from .extend import extend
 from .nvlink import derive_nvlinks, errors_since_start

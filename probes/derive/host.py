@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from ..model.frame import CgroupFrame, DiskFrame, Frame, HostFrame, NetworkFrame
-from ..model.sample import CgroupReading, DiskReading, HostReading, NetworkReading, Sample
+from ..model.frame import Frame
+from ..model.host_frames import CgroupFrame, DiskFrame, HostFrame, NetworkFrame
+from ..model.host_readings import CgroupReading, DiskReading, HostReading, NetworkReading
+from ..model.sample import Sample
 from .counters import since
 from .extend import extend
 from .rates import counter_rates, rate, share

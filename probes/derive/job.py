@@ -8,15 +8,17 @@ from typing import Any
 
 import msgspec
 
-from ..model.frame import Frame, JobFrame, ProbeFrame, RankFrame
+from ..model.frame import Frame, ProbeFrame
+from ..model.job_frames import JobFrame, RankFrame
 from ..model.probe_readings import ProbeReading
 from ..model.process_key import Key, key_of
+from ..model.rank_history import RankPast
 from ..model.sample import Sample
+from ..model.step_statistics import StepFigures
 from .dead_ranks import with_dead_ranks
-from .rank_history import RankPast, minute_phases, shares_of
+from .rank_history import minute_phases, shares_of
 from .rank_waits import waits_now
 from .rates import rate
-from .step_statistics import StepFigures
 
 STANDSTILL_STEPS = 10.0
 STANDSTILL_SECONDS = 5.0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.frame import GpuFrame, HostFrame, NetworkFrame
+from ..model.gpu_frames import GpuFrame
+from ..model.host_frames import HostFrame, NetworkFrame
 from ..model.link_frames import LinkFrame, LinkKind, PortFrame
 from ..model.port_counters import of_kind
 

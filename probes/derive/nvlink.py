@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..model.frame import NvlinkFrame
-from ..model.sample import NvlinkReading
+from ..model.gpu_frames import NvlinkFrame
+from ..model.gpu_readings import NvlinkReading
 from .counters import since
 from .extend import extend
 from .rates import rate

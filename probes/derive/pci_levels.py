@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ..model.gpu_readings import GpuReading
 from ..model.link_readings import PATH_LEVELS, PciPlace
-from ..model.sample import GpuReading
 
 _DOMAIN_DIGITS = 4
 

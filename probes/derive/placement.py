@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.frame import JobFrame
+from ..model.job_frames import JobFrame
 from ..model.link_readings import PlacementReading
 from ..model.process_key import key_of
 from ..model.sample import Sample

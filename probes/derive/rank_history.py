@@ -8,37 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from ..model.probe_readings import ProbeReading, SegmentReading, StepReading
-from .step_statistics import NO_FIGURES, StepFigures, figures_of
+from ..model.rank_history import PhaseMark, RankPast
+from .step_statistics import figures_of
 
 STEPS = 256
 SEGMENTS = 320
 MINUTE_SECONDS = 60.0
 _MARK_SECONDS = 1.0
-
-
-class PhaseMark(msgspec.Struct, frozen=True, array_like=True):
-    """Where the counters of the phases stood at a moment."""
-
-    monotonic_seconds: float
-    phase_seconds: dict[str, float]
-
-
-class RankPast(msgspec.Struct, frozen=True, kw_only=True):
-    """The recent past of one training process."""
-
-    pid: int
-    start_time_seconds: float
-    reading_seconds: float
-    """Of the newest reading in it, on the monotonic clock."""
-    steps: tuple[StepReading, ...] = ()
-    """Oldest first, as everything here."""
-    segments: tuple[SegmentReading, ...] = ()
-    """Without gaps: each lasts until the next one begins, the last until now."""
-    marks: tuple[PhaseMark, ...] = ()
-    figures: StepFigures = NO_FIGURES
 
 
 def remember(past: RankPast | None, probe: ProbeReading) -> RankPast:

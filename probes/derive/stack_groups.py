@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from ..attribution.stack_phase import OTHER, Told, own_frame, phase_of, without_probe
-from ..model.frame import Frame, JobFrame, RankFrame
+from ..model.frame import Frame
+from ..model.job_frames import JobFrame, RankFrame
 from ..model.process_key import key_of
 from ..model.rank_readings import Stack, StackReading
 

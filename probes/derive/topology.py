@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 
+from ..model.gpu_readings import GpuReading
 from ..model.link_readings import PEER_OK, PciPlace
-from ..model.sample import GpuReading, Sample
+from ..model.sample import Sample
 from ..model.topology_frames import (
     SELF,
     UNKNOWN,

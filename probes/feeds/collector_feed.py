@@ -8,61 +8,18 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import NamedTuple, Protocol
 
-from ..model.sample import Hello, Reply, Sample
+from ..model.sample import Sample
 from ..wire.codec import Splitter, WireError, decode, encode
 from ..wire.command import Attach, Command, Stop
+from ..wire.messages import Hello, Reply
 from .child import PIPE_BYTES, Child, forked, readable, spawned
+from .protocol import CollectorEnded, FeedError, Notice
 from .restart import Patience, Wishes
 from .wedged import wedged_collectors
 
 STOP_SECONDS = 0.3
 KILL_SECONDS = 0.2
-
-
-class FeedError(Exception):
-    """The feed cannot go on. The text is one sentence for people."""
-
-
-class CollectorEnded(FeedError):
-    """The collector is not there any more; another one could be."""
-
-
-class Notice(NamedTuple):
-    """Something that the reader should know about the feed itself."""
-
-    sentence: str
-
-
-class Feed(Protocol):
-    """A stream of samples of one node."""
-
-    title: str
-    """What it is, for the top line: ``live``, ``demo input-bound``…"""
-    simulated: bool
-    """Nothing in it can be signalled."""
-    past_samples: int
-    """So many samples of the past come first, at once."""
-
-    def messages(self) -> Iterator[Sample | Reply | Notice]:
-        """Everything that arrives, in order; may block. Ends after `close`.
-
-        Raises:
-            FeedError: when it cannot go on.
-        """
-        ...
-
-    def send(self, command: Command) -> None:
-        """Ask for something; the answer, if any, comes as a reply. Never blocks for long."""
-        ...
-
-    def close(self) -> str:
-        """End it, in half a second at most; from any thread, and more than once.
-
-        Returns a line on what had to be left behind, or ''.
-        """
-        ...
 
 
 class CollectorFeed:

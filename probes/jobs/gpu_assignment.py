@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from ..model.sample import GpuReading, ProcessReading
+from ..model.gpu_readings import GpuReading
+from ..model.process_readings import ProcessReading
+from ..model.vocabulary import ToldBy
 
-ToldBy = Literal["driver", "probe", "open files", "environment"]
 NOT_LISTED = "the driver lists it on no GPU"
 _NOT_OPEN = "the driver lists it on no GPU, and it has none open"
 _UNSEEN = "it has a GPU open that is not seen here"

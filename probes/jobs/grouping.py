@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ..model.frame import JobFrame, ProcessRole, RankFrame
+from ..model.gpu_readings import GpuReading
+from ..model.job_frames import JobFrame, RankFrame
 from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
 from ..model.reading import Missing
-from ..model.sample import GpuReading, ProcessReading
+from ..model.vocabulary import ProcessRole
 from .command_line import is_spawned, job_name
 from .parts import Part, Parts
 from .roles import Roles

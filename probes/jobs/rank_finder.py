@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..model.sample import GpuProcessReading, GpuReading, ProcessReading
+from ..model.gpu_readings import GpuProcessReading, GpuReading
+from ..model.process_readings import ProcessReading
 from .roles import Roles
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..inprocess.rank_variables import ranks_in
-from ..model.sample import ProcessReading
+from ..model.process_readings import ProcessReading
 from .command_line import local_rank_argument
 
 _JOB = re.compile(r"[0-9]{1,10}")

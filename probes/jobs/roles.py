@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+from ..model.gpu_readings import GpuProcessReading, GpuReading
 from ..model.probe_readings import ProbeReading
-from ..model.sample import GpuProcessReading, GpuReading, ProcessReading
+from ..model.process_readings import ProcessReading
 from .command_line import CommandKind, is_spawned, kind_of, python_of
 from .gpu_assignment import Choice, choose_gpu, gpu_by_environment
 from .rank_identity import Identity, identity_of

@@ -135,3 +135,11 @@ class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     phase of the host."""
     failure: str = ""
     """Why the last dump did not succeed, where it did not; the next one may."""
+
+
+VOTES = 3
+"""So many dumps say together what the process does; one alone may be torn, or a moment's whim."""
+
+
+VOTE_SECONDS = 12.0
+"""An older dump has no say any more."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from ..model.sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
+from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.process_readings import ProcessReading
+from ..model.sample import Sample, SourceStatus
 from ..sources.nvml.names import LOST
 from .activity import SPINNING, TRAINING, Activity
 from .job import rank_pid

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from ..model.gpu_readings import GpuReading, NvlinkReading
 from ..model.link_readings import PEER_OK
-from ..model.sample import GpuReading, NvlinkReading, Sample
+from ..model.sample import Sample
 from .activity import TRAINING, Activity, Work
 from .gpus import gpu_bus_id
 from .links import COMPUTE_PORTS, port

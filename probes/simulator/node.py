@@ -7,8 +7,10 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from ..model.gpu_readings import GpuReading, gpu_source_name
 from ..model.probe_readings import ProbeReading
-from ..model.sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
+from ..model.process_readings import ProcessReading
+from ..model.sample import Sample, SourceStatus
 from . import catalogue
 from .activity import CHANNELS, Activity
 from .gpus import Gpu, driver

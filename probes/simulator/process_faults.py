@@ -6,8 +6,9 @@ import signal
 
 import msgspec
 
+from ..model.gpu_readings import GpuReading
 from ..model.rank_readings import ExitReading
-from ..model.sample import GpuReading, Sample
+from ..model.sample import Sample
 from ..sources.processes.exits import KEPT_SECONDS
 from .activity import SPINNING, TRAINING, Activity
 from .gpus import MIB

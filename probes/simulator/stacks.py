@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..model.rank_readings import Stack, StackFrameReading, StackReading, StackThreadReading
-from ..sources.stacks.reader import VOTES
+from ..model.rank_readings import VOTES, Stack, StackFrameReading, StackReading, StackThreadReading
 from ..sources.stacks.source import EVERY_SECONDS
 from .job import rank_pid
 from .rhythm import RANKS, Rhythm

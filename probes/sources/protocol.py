@@ -11,18 +11,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from ..model.gpu_readings import DriverReading, GpuReading, XidReading
+from ..model.host_readings import CgroupReading, HostReading
 from ..model.link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
 from ..model.rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
-from ..model.sample import (
-    CgroupReading,
-    DriverReading,
-    GpuReading,
-    HostReading,
-    ProcessReading,
-    SourceState,
-    XidReading,
-)
+from ..model.sample import SourceState
 
 Part = (
     DriverReading

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ..model.sample import SCHEMA_VERSION, Hello, Reply, Sample
+from ..model.sample import SCHEMA_VERSION, Sample
 from .command import Command
+from .messages import Hello, Reply
 
 MAGIC = b"GTOP"
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..history import History
 
 ActivitySignal = Literal["sm_active_ratio", "utilization_ratio"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...probes.model.frame import Frame, GpuFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
 from ..rule import median_of, peers_of
 
 _LIKE_LOAD_RATIO = 0.6

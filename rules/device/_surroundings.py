@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence
 from ..loader_workers import loader_workers
 from ..rule import Scene, rank_on

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, against_peers
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
 from ._clocks import clock_loss, peer_clock

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, gpu_subject, is_multi_node, job_of, peers_of, rank_on
 from ._activity import Activity, activity

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from ...probes.model.frame import Frame, GpuFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
 from ._xid_codes import UNCORRECTED_CODES

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from ...probes.model.frame import Frame, GpuFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Severity, Verdict, against_peers, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, median_of, peers_of, rank_on
 from ._activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
-from ...probes.model.sample import XidReading
+from ...probes.model.gpu_readings import XidReading
 from ..finding import SEVERITY_ORDER, Evidence, Subject, Verdict
 from ..rule import Rule, Scene, Threshold, gpu_subject
 from ._xid_codes import XidMeaning, xid_meaning

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..rule import Scene
 from ._standstill import Look, names_of, standstill
 

@@ -17,7 +17,8 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from ...probes.model.frame import JobFrame, ProcessFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..device._spinning import spin_seconds
 from ..finding import Evidence, Subject
 from ..history import History

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
 from ._behind import behind

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
 from ._behind import Behind, behind, evidence_of, odd_one

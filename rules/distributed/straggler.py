@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ...probes.model.frame import Frame, JobFrame, RankFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds

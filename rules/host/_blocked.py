@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...probes.model.frame import ProcessFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.model.frame import ProcessFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence, Verdict
 from ..rule import ProcessRule, Scene, Threshold, process_subject
 from ._blocked import file_evidence, mount_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import NamedTuple
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ..progress import is_unsettled
 from ..rule import Scene
 from ._ports import ACTIVE

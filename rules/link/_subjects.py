@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Subject
 
 

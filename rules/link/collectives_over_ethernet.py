@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...probes.model.frame import Frame, JobFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold, is_multi_node
 from ._node_traffic import rdma_traffic, settled_for

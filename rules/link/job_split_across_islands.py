@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from ...probes.model.frame import GpuFrame, JobFrame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.job_frames import JobFrame
 from ...probes.model.link_readings import PEER_OK
 from ...probes.model.topology_frames import Island, TopologyFrame
 from ..finding import Evidence, Subject, Verdict, compared

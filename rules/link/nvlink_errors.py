@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.model.frame import GpuFrame, NvlinkFrame
+from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, unread_field
 from ._subjects import nvlink_subject

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ...probes.model.topology_frames import PeerAccess
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene

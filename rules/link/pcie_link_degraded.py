@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import GpuRule, Scene, Threshold, peers_of
 from ._subjects import pcie_subject

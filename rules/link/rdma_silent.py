@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold, is_multi_node
 from ._node_traffic import rdma_traffic, settled_for, step_seconds

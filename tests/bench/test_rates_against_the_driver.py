@@ -13,7 +13,8 @@ import pytest
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
-from gputop.probes.model.sample import GpuReading, Sample
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.sample import Sample
 
 from nvml.simulated import SimulatedNvml
 from support.nvml_watch import Watch

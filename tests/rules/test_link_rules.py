@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from gputop.probes.model.gpu_readings import NvlinkReading
 from gputop.probes.model.link_readings import GpuPathsReading, PlacementReading, TopologyReading
-from gputop.probes.model.sample import NvlinkReading
 
 from support.rules_scenes import (
     BEGAN,

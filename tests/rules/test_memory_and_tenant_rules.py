@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.model.sample import GpuProcessReading
+from gputop.probes.model.gpu_readings import GpuProcessReading
 
 from support.rules_scenes import (
     BEGAN,

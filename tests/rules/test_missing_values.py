@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.model.sample import CgroupReading, GpuReading, HostReading, ProcessReading
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.host_readings import CgroupReading, HostReading
+from gputop.probes.model.process_readings import ProcessReading
 
 from support.rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.model.sample import NetworkReading
+from gputop.probes.model.host_readings import NetworkReading
 
 from support.rules_scenes import (
     BEGAN,

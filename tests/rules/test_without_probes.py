@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from gputop.probes.derive.frame import derive
-from gputop.probes.derive.rank_history import RankPast
 from gputop.probes.model.frame import Frame, ProbeFrame
+from gputop.probes.model.rank_history import RankPast
 from gputop.probes.model.rank_readings import ThreadReading, ThreadsReading
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.catalogue import make_rules

@@ -19,8 +19,8 @@ from typing import Any, Self
 
 import msgspec
 
+from gputop.probes.model.gpu_readings import DriverReading, GpuReading, XidReading
 from gputop.probes.model.link_readings import GpuPathsReading
-from gputop.probes.model.sample import DriverReading, GpuReading, XidReading
 from gputop.probes.sources.nvml.driver import NvmlDriver
 from gputop.probes.sources.protocol import Source, SourceError
 from gputop.probes.sources.watchlist import Interest

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from gputop.probes.derive.frame import derive
-from gputop.probes.model.frame import Frame, RankFrame
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
+from gputop.probes.model.job_frames import RankFrame
 from gputop.probes.model.probe_readings import ProbeReading, SegmentReading, StepReading
-from gputop.probes.model.sample import GpuProcessReading, GpuReading, ProcessReading, Sample
+from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.sample import Sample
 
 STARTED = 5.0
 """Start time of every process."""

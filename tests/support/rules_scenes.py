@@ -15,6 +15,13 @@ import msgspec
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_readings import (
+    GpuProcessReading,
+    GpuReading,
+    NvlinkReading,
+    XidReading,
+)
+from gputop.probes.model.host_readings import CgroupReading, HostReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
     PlacementReading,
@@ -22,23 +29,14 @@ from gputop.probes.model.link_readings import (
     TopologyReading,
 )
 from gputop.probes.model.probe_readings import ProbeReading
+from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.model.rank_readings import (
     CommunicatorReading,
     ExitReading,
     StackReading,
     ThreadsReading,
 )
-from gputop.probes.model.sample import (
-    CgroupReading,
-    GpuProcessReading,
-    GpuReading,
-    HostReading,
-    NvlinkReading,
-    ProcessReading,
-    Sample,
-    SourceStatus,
-    XidReading,
-)
+from gputop.probes.model.sample import Sample, SourceStatus
 from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement

@@ -11,9 +11,12 @@ import msgspec
 from textual.pilot import Pilot
 
 from gputop.probes.derive.frame import derive
-from gputop.probes.model.frame import Frame, GpuFrame, ProcessFrame, RankFrame
-from gputop.probes.model.sample import Reply
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_frames import GpuFrame
+from gputop.probes.model.job_frames import RankFrame
+from gputop.probes.model.process_frames import ProcessFrame
 from gputop.probes.simulator import SimulatedNode
+from gputop.probes.wire.messages import Reply
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Finding, Judgement, Severity, Subject

@@ -18,15 +18,16 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.theme import Theme
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ...rules.finding import Judgement
 from ..console.exits import COULD_NOT_LOOK, INTERRUPTED, OK
 from ..drawing.format import duration
 from ..drawing.missing import why_missing
+from ..drawing.target import Target
 from ..screens.main_screen import MainScreen
 from ..screens.picture_screen import PictureScreen
 from ..session.shown_job import ShownJob
-from ..session.view import Target, View, WatchLike
+from ..session.view import View, WatchLike
 from ..session.viewer import Reader
 from .driver import QuietDriver
 from .themes import THEMES, after

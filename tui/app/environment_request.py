@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.message import Message
 
-from ...probes.model.frame import ProcessFrame
-from ...probes.model.sample import Reply
-from ..session.view import Target, WatchLike
+from ...probes.model.process_frames import ProcessFrame
+from ...probes.wire.messages import Reply
+from ..drawing.target import Target
+from ..session.view import WatchLike
 from .process_request import asked_process
 
 if TYPE_CHECKING:

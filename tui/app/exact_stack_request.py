@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.message import Message
 
-from ...probes.model.frame import ProcessFrame
+from ...probes.model.process_frames import ProcessFrame
 from ...probes.model.rank_readings import StackReading
-from ...probes.model.sample import Reply
 from ...probes.sources.stacks.exact_stack import expected_pause
+from ...probes.wire.messages import Reply
 from ..drawing import format
-from ..session.view import Target, WatchLike
+from ..drawing.target import Target
+from ..session.view import WatchLike
 from .process_request import asked_process
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ..session.view import WatchLike
 
 if TYPE_CHECKING:

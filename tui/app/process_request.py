@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...probes.model.frame import ProcessFrame
-from ..session.view import Target, WatchLike, process_target
+from ...probes.model.process_frames import ProcessFrame
+from ..drawing.target import Target, process_target
+from ..session.view import WatchLike
 
 if TYPE_CHECKING:
     from .app import GputopApp

@@ -5,10 +5,11 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from ...probes.model.frame import ProcessFrame
-from ...probes.model.sample import Reply
+from ...probes.model.process_frames import ProcessFrame
+from ...probes.wire.messages import Reply
+from ..drawing.target import Target
 from ..panels.process_table import command_of, role_of
-from ..session.view import Target, WatchLike
+from ..session.view import WatchLike
 from .process_request import asked_process
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from argparse import Namespace
 import msgspec
 
 from ...probes.derive.stack_groups import StackGroup, merge
-from ...probes.feeds.collector_feed import FeedError
-from ...probes.model.frame import JobFrame
+from ...probes.feeds.protocol import FeedError
+from ...probes.model.job_frames import JobFrame
 from ...probes.model.rank_activity import GoneRank
 from ...rules.finding import Blind, Finding, Judgement
 from ..console.exits import COULD_NOT_LOOK, FINDINGS, OK, complain

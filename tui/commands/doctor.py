@@ -10,7 +10,8 @@ import msgspec
 
 from ...probes.attach.capabilities import Means, means_here, means_of
 from ...probes.derive.frame import derive
-from ...probes.feeds.collector_feed import CollectorFeed, FeedError
+from ...probes.feeds.collector_feed import CollectorFeed
+from ...probes.feeds.protocol import FeedError
 from ...probes.model.sample import Sample, SourceStatus
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json

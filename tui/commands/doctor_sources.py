@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from ...probes.model.sample import GpuReading, Sample, SourceStatus
+from ...probes.model.gpu_readings import GpuReading
+from ...probes.model.sample import Sample, SourceStatus
 from ...probes.sources.nvml.names import NO_PERMISSION
 
 _GPU = "nvml gpu "

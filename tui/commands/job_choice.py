@@ -10,7 +10,7 @@ import msgspec
 
 from ...probes.attach.job_scan import jobs_here, jobs_with
 from ...probes.attach.process_search import pids_named
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ...probes.model.sample import SCHEMA_VERSION
 from ...probes.sources.procfs.parents import is_leaf, parent_pid
 from ..console.exits import COULD_NOT_LOOK, complain

@@ -7,12 +7,13 @@ import os
 import sys
 from argparse import Namespace
 
-from ...probes.feeds.collector_feed import CollectorFeed, Feed, FeedError
+from ...probes.feeds.collector_feed import CollectorFeed
+from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.wedged import wedged_collectors
 from ...probes.model.sample import Sample
 from ...rules.catalogue import make_rules
 from ...rules.engine import Engine
-from ..arguments import UsageError
+from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, complain
 from ..console.output import output_is_utf8
 from ..console.thresholds import thresholds

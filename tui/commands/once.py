@@ -12,7 +12,7 @@ from textwrap import wrap
 
 import msgspec
 
-from ...probes.feeds.collector_feed import FeedError
+from ...probes.feeds.protocol import FeedError
 from ...probes.model.frame import Frame
 from ...rules.finding import Blind, Finding, Judgement
 from ..console.exits import COULD_NOT_LOOK, OK, complain

@@ -11,7 +11,7 @@ from typing import cast
 import msgspec
 
 from ...probes.attach.control_client import ProbeError, ask, ask_worker_server
-from ..arguments import UsageError
+from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.glyphs import DASH

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...probes.attach.preload import deaf_option, with_shim
-from ..arguments import UsageError
+from ..console.errors import UsageError
 from ..console.exits import CANNOT_RUN, NOT_FOUND, complain
 
 

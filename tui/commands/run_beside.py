@@ -17,7 +17,7 @@ from io import BufferedWriter
 from pathlib import Path
 from types import FrameType
 
-from ..arguments import UsageError
+from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, complain
 from .run import cannot_start
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 
-from ...probes.feeds.collector_feed import FeedError
-from ...probes.model.frame import Frame, JobFrame
-from ...probes.sources.stacks.reader import VOTES
+from ...probes.feeds.protocol import FeedError
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.rank_readings import VOTES
 from ...rules.finding import Judgement
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..arguments import UsageError
+from .errors import UsageError
 
 
 def thresholds(file: str | None) -> dict[str, dict[str, float]]:

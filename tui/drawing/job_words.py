@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from . import format
 from .lines import plain
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ...probes.model.frame import Frame, GpuFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.link_frames import LinkFrame
-from ..session.view import Target
 from . import format
 from .finding_words import words_of
 from .lines import plain
+from .target import Target
 
 HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ..panels.gpu_cells import PHASE_ROLES
 from .bars import shares
 from .glyphs import BLOCK
 from .lines import Span, plain, width_of
+from .phase_roles import PHASE_ROLES
 
 ORDER = (
     "data",

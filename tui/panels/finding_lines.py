@@ -20,7 +20,8 @@ from ..drawing.finding_words import (
 from ..drawing.glyphs import DOT, ELLIPSIS, FOLD, MORE_BELOW, SELECTED
 from ..drawing.lines import Line, LineBuilder, left, paragraph, plain, whole_parts, width_of
 from ..drawing.severity_marks import severity_mark
-from ..session.view import Block, View, finding_target
+from ..drawing.target import Block, finding_target
+from ..session.view import View
 from .no_findings import nothing_line
 
 _WIDE = 100

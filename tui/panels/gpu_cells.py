@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from ...probes.model.frame import GpuFrame, RankFrame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.job_frames import RankFrame
 from ..drawing import format
 from ..drawing.bars import gauge, sparkline
 from ..drawing.columns import Spans
 from ..drawing.glyphs import DASH, SLOWED
 from ..drawing.lines import LineBuilder, Span, left, plain, right, width_of
+from ..drawing.phase_roles import PHASE_ROLES
 
 SHOW_PHASE_AGE_SECONDS = 2.0
 _HOT_MARGIN_CELSIUS = 3.0
@@ -26,21 +28,6 @@ _SLOWDOWNS = (
 )
 """Reason of a low clock → letter behind the mark, and role."""
 SLOWDOWN_ROLES = {reason: role for reason, _, role in _SLOWDOWNS}
-PHASE_ROLES = {
-    "forward": "compute",
-    "backward": "compute",
-    "optimizer": "compute",
-    "data": "data",
-    "h2d": "h2d",
-    "comm": "comm",
-    "checkpoint": "checkpoint",
-    "eval": "checkpoint",
-    "compile": "compile",
-    "startup": "compile",
-    "gc": "sync",
-    "sync": "sync",
-    "stalled": "hot",
-}
 
 
 class GpuRow(msgspec.Struct, frozen=True):

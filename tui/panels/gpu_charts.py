@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ...rules.history import History
 from ..drawing import format
 from ..drawing.bars import chart

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ...probes.model.frame import Frame, GpuFrame
-from ...probes.model.sample import NvlinkReading, XidReading
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.gpu_readings import NvlinkReading, XidReading
 from ...rules.device._xid_codes import xid_meaning
 from ..drawing import format
 from ..drawing.finding_words import words_of

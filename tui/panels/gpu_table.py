@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
-from ...probes.model.frame import Frame, GpuFrame, RankFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.job_frames import RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from ..drawing import format
 from ..drawing.columns import Column, Layout, chosen_line, lay_out, with_note
@@ -18,7 +20,8 @@ from ..drawing.glyphs import DASH, DEGREE, DOT, FOLD
 from ..drawing.lines import Line, LineBuilder, Span, left, plain
 from ..drawing.missing import why_no_gpus
 from ..drawing.severity_marks import severity_mark
-from ..session.view import Block, View, gpu_target, window
+from ..drawing.target import Block, gpu_target
+from ..session.view import View, window
 from . import gpu_cells as cells
 from . import link_cells as roads
 from .gpu_cells import GpuRow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ...rules.distributed.straggler import waited_for_in_backward
 from ...rules.finding import Judgement
 

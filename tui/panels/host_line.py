@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...probes.model.frame import HostFrame, NetworkFrame
+from ...probes.model.host_frames import HostFrame, NetworkFrame
 from ..drawing import format
 from ..drawing.glyphs import DOWN, UP
 from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ...rules.progress import overdue_seconds
 from ..drawing import format
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
+from ..drawing.target import Block, rank_target
 from ..session.job_order import count_words, jobs_in_order, name_words, no_job_words, tab_words
-from ..session.view import Block, View, rank_target
+from ..session.view import View
 from .phase_table import phase_lines
 from .rank_delays import Past, delays_of, past_of
 from .rank_table import name_of_rank, rank_block

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...probes.model.frame import RankFrame
+from ...probes.model.job_frames import RankFrame
 from ...rules.history import STALLED, History
 from ..drawing.bars import shares
 from ..drawing.finding_words import runs_text
 from ..drawing.glyphs import BLOCK, SHADES
 from ..drawing.lines import Line, LineBuilder, left, plain, right
-from ..session.view import Block, View
-from .gpu_cells import PHASE_ROLES
+from ..drawing.phase_roles import PHASE_ROLES
+from ..drawing.target import Block
+from ..session.view import View
 from .hidden_waits import BACKWARD, COMM, hidden_wait, late_rank
 
 SECONDS = 60.0

@@ -5,7 +5,7 @@ Where there is no room for both ways with their rates, the busier one is told.
 
 from __future__ import annotations
 
-from ...probes.model.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..drawing import format
 from ..drawing.bars import gauge, level
 from ..drawing.columns import Spans

@@ -18,7 +18,8 @@ from ..drawing.finding_words import name_within
 from ..drawing.glyphs import DASH, DOWN, UP
 from ..drawing.lines import Line, left, plain, right
 from ..drawing.severity_marks import severity_mark
-from ..session.view import Block, Target, View, link_target, window
+from ..drawing.target import Block, Target, link_target
+from ..session.view import View, window
 from .link_cells import NEARLY_FULL, share_of
 
 SAMPLES_PER_CELL = 4

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...probes.model.frame import ProcessFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
-from ..session.view import Block, View
+from ..drawing.target import Block
+from ..session.view import View
 from .finding_lines import Cause, causes, finding_block, wanted_rows
 from .gpu_table import gpu_block, gpus_hidden
 from .host_line import host_line

@@ -8,7 +8,8 @@ from functools import lru_cache
 import msgspec
 
 from ...probes.derive.pci_levels import normal_bus_id
-from ...probes.model.frame import Frame, GpuFrame, NvlinkFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..drawing import format
 from ..drawing.bars import gauge
 from ..drawing.columns import Column, Layout, Spans, lay_out

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from ...probes.derive.step_statistics import RECENT
-from ...probes.model.frame import RankFrame
+from ...probes.model.job_frames import RankFrame
 from ..drawing import format
 from ..drawing.bars import gauge
 from ..drawing.glyphs import DOT

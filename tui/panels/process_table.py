@@ -8,12 +8,13 @@ from functools import lru_cache
 import msgspec
 
 from ...probes.jobs.command_line import is_descriptor
-from ...probes.model.frame import ProcessFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out
 from ..drawing.glyphs import DASH
 from ..drawing.lines import Line, left, plain, right
-from ..session.view import Block, SortKey, View, process_target, window
+from ..drawing.target import Block, process_target
+from ..session.view import SortKey, View, window
 
 _BLOCKED = "D"
 _WORST_STATES = {"D": "hot", "Z": "hot", "T": "warm", "t": "warm"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...probes.model.frame import Frame, JobFrame, ProcessFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..drawing.glyphs import BRANCH, DOT, FOLD, TRUNK
 from ..drawing.job_words import owner_words, size_words
 from ..drawing.lines import plain

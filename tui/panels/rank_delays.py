@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...probes.derive.rank_waits import Track, Wait, waits_past
-from ...probes.model.frame import Frame, JobFrame, RankFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame
 
 STEPS_SHOWN = 4.0
 """So many typical steps are shown, if nothing lasts longer."""

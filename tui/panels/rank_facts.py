@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from ...probes.derive.step_statistics import RECENT
-from ...probes.model.frame import Frame, JobFrame, ProbeFrame, RankFrame
+from ...probes.model.frame import Frame, ProbeFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.probe_readings import CollectiveReading, DdpReading, LoaderReading
 from ...probes.sources.page.steps import LONGEST_STEPS, NEWEST_STEPS
 from ..drawing import format

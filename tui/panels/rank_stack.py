@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from ...probes.attribution.stack_phase import is_own, margin, place_of
 from ...probes.derive.activity import LEAST_SAMPLES
-from ...probes.model.frame import Frame, RankFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import RankFrame
 from ...probes.model.process_key import key_of
 from ...probes.model.rank_readings import StackReading, StackThreadReading, ThreadsReading
 from ..drawing import format

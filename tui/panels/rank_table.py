@@ -7,15 +7,16 @@ from functools import lru_cache, partial
 
 import msgspec
 
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
 from ..drawing.finding_words import runs_text
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, left, plain, right
 from ..drawing.phase_marks import phase_bar
+from ..drawing.target import Block, rank_target
 from ..reports.rank_lines import STOPPED
-from ..session.view import Block, View, rank_target
+from ..session.view import View
 from .gpu_cells import phase_spans
 from .rank_delays import Delay
 from .waits_told import with_waits_told

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...probes.derive.rank_waits import Track, Wait
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.glyphs import DOT, ELLIPSIS, WAITS
 from ..drawing.lines import Line, LineBuilder, Span, heading, left, plain, spans_width
 from ..drawing.phase_marks import in_order, letter_of, role_of_phase, run_of
-from ..session.view import Block, View, rank_target
+from ..drawing.target import Block, rank_target
+from ..session.view import View
 from .rank_delays import Past
 from .rank_table import name_of_rank, ranks_text
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ...rules.finding import Finding
-from ..session.view import View, rank_target, window
+from ..drawing.target import rank_target
+from ..session.view import View, window
 from .rank_table import long_waits
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ...probes.derive.stack_groups import StackGroup, merge
-from ...probes.model.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.glyphs import DOT, MORE_BELOW, TRUNK
 from ..drawing.lines import Line, LineBuilder, blank, heading, plain
+from ..drawing.target import Block, Target, rank_target
 from ..session.job_order import no_job_words
-from ..session.view import Block, Target, View, rank_target
+from ..session.view import View
 from .rank_stack import ASKED, rank_stack_lines, reading_of, why_no_stack
 from .stack_groups import group_lines
 from .stack_tree import tree_lines, who

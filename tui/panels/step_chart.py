@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...probes.derive.step_statistics import percentile, spread
-from ...probes.model.frame import Frame, JobFrame, RankFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.bars import chart
 from ..drawing.glyphs import DOT

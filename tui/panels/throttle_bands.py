@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...probes.model.frame import GpuFrame
-from ...probes.sources.nvml.names import THROTTLE_REASONS
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.throttle_reasons import THROTTLE_REASONS
 from ...rules.history import THROTTLED, History
 from ..drawing.glyphs import BAR_REST, BLOCK
 from ..drawing.lines import Line, LineBuilder, left, plain

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from ...probes.model.frame import GpuFrame, JobFrame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.job_frames import JobFrame
 from ...rules.progress import overdue_seconds
 from ..drawing import format
 from ..drawing.glyphs import DASH, DOT, TIMES

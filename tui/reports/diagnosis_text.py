@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...probes.model.frame import Frame, JobFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
 from ...rules.finding import Blind, Finding, Judgement
 from ..drawing import format
 from ..drawing.finding_words import evidence_text, runs_text, subject_text, sureness_text

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from ...probes.attribution.stack_phase import place_of
 from ...probes.derive.activity import LEAST_SAMPLES
 from ...probes.derive.stack_groups import StackGroup, merge
-from ...probes.model.frame import Frame, JobFrame, RankFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.process_key import key_of
 from ...rules.distributed.rank_gone import how
 from ..drawing import format

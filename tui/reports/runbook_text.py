@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from ...rules.catalogue import RULES
 from ...rules.rule import Threshold
 from ...rules.runbook import Runbook, UnknownRule, find, runbook, severity_words
-from ..arguments import UsageError
+from ..console.errors import UsageError
 from ..console.exits import OK
 from ..console.output import say
 from ..console.thresholds import thresholds

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...probes.attribution.stack_phase import place_of
-from ...probes.model.frame import Frame, JobFrame, RankFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.lines import plain_text
 from ..panels.rank_stack import reading_of

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from ...probes.attribution.stack_phase import place_of
-from ...probes.model.frame import Frame, JobFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
 from ...probes.model.rank_readings import Stack
 
 

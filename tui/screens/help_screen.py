@@ -9,9 +9,10 @@ from textual.screen import Screen
 
 from ..drawing.glyphs import BLOCK, CLEARED, DASH, DOT, ERROR, INFO, SLOWED, WARNING
 from ..drawing.lines import Line, LineBuilder, blank, heading, left
+from ..drawing.target import Block
 from ..panels.ledger import LETTERS
 from ..panels.top_line import top_line
-from ..session.view import Block, View
+from ..session.view import View
 from ..widgets.keys import Keys, all_keys
 from .picture_screen import BACK, SCROLLING, PictureScreen
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ..drawing.target import Block, Target, rank_target
 from ..panels.job import draw_job, ranks_shown
-from ..session.view import Block, Target, View, rank_target
+from ..session.view import View
 from .picture_screen import PictureScreen
 
 

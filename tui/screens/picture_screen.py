@@ -11,13 +11,15 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from ..drawing.lines import LineBuilder, blank
+from ..drawing.roles import faded
+from ..drawing.target import Block, Target
 from ..panels.too_small import too_small
-from ..session.view import MIN_HEIGHT, MIN_WIDTH, Block, Target, View
+from ..session.view import MIN_HEIGHT, MIN_WIDTH, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
 from ..widgets.compositor import TightCompositor
 from ..widgets.keys import hints_of
-from ..widgets.look import app_of, faded
+from ..widgets.look import app_of
 
 if TYPE_CHECKING:
     from ..app.app import GputopApp

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...probes.model.frame import Frame, JobFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
 from .asked_process import AskedProcess
 from .jobs_of import job_of
 from .view import Asked

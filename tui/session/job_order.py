@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ..drawing import format
 from ..drawing.glyphs import DOT
 from ..drawing.lines import plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...probes.model.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from .job_order import jobs_in_order
 from .view import View
 

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
-from ...probes.model.frame import Frame, JobFrame, ProcessFrame, RankFrame
-from ...probes.model.sample import Reply
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.process_frames import ProcessFrame
+from ...probes.wire.messages import Reply
 from ...rules.finding import Finding, Judgement
 from ...rules.history import History
-from ..drawing.lines import Line
+from ..drawing.target import Target
 
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
 SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
 MIN_WIDTH, MIN_HEIGHT = 60, 7
 """Below that no screen fits: only the worst that was found is told."""
-TargetKind = Literal["gpu", "finding", "process", "rank", "link", "job"]
-
-
-class Target(NamedTuple):
-    """Something that can be selected."""
-
-    kind: TargetKind
-    id: str
 
 
 class WatchLike(Protocol):
@@ -114,21 +108,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return not wanted or any(wanted in str(text).casefold() for text in texts)
 
 
-class Block(NamedTuple):
-    """Part of a picture: lines, and what is selected by each."""
-
-    lines: list[Line]
-    targets: list[Target | None]
-
-    @staticmethod
-    def of(lines: Sequence[Line], targets: Sequence[Target | None] = ()) -> Block:
-        """Lines of which the first ones may have targets."""
-        return Block(list(lines), [*targets, *[None] * (len(lines) - len(targets))])
-
-    def __add__(self, other: Block) -> Block:  # type: ignore[override]
-        return Block(self.lines + other.lines, self.targets + other.targets)
-
-
 def _texts(finding: Finding) -> tuple[str, ...]:
     subject = finding.subject
     return (
@@ -138,31 +117,6 @@ def _texts(finding: Finding) -> tuple[str, ...]:
         "" if subject.gpu is None else f"GPU {subject.gpu}",
         "" if subject.rank is None else f"r{subject.rank}",
     )
-
-
-def finding_target(finding: Finding) -> Target:
-    """The target that stands for a finding."""
-    return Target("finding", f"{finding.id} {finding.subject.kind} {finding.subject.id}")
-
-
-def process_target(process: ProcessFrame) -> Target:
-    """The target that stands for a process."""
-    return Target("process", f"{process.pid}@{process.start_time_seconds:.2f}")
-
-
-def gpu_target(index: int) -> Target:
-    """The target that stands for a GPU."""
-    return Target("gpu", str(index))
-
-
-def rank_target(rank: RankFrame) -> Target:
-    """The target that stands for a rank of a job."""
-    return Target("rank", f"{rank.pid}@{rank.start_time_seconds:.2f}")
-
-
-def link_target(link_id: str) -> Target:
-    """The target that stands for a road."""
-    return Target("link", link_id)
 
 
 def window(count: int, rows: int, selected: int | None, wanted: int = 0) -> int:

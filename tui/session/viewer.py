@@ -9,8 +9,9 @@ import msgspec
 
 from ...probes.model.frame import Frame
 from ...rules.finding import Judgement
+from ..drawing.target import Target
 from .followed_job import FollowedJob
-from .view import SORT_KEYS, Asked, SortKey, Target, View, WatchLike
+from .view import SORT_KEYS, Asked, SortKey, View, WatchLike
 
 INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SLACK_SECONDS = 2.0

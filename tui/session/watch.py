@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...probes.derive.frame import derive
-from ...probes.feeds.collector_feed import Feed, FeedError, Notice
-from ...probes.model.frame import Frame, ProcessFrame
-from ...probes.model.sample import Reply
+from ...probes.feeds.protocol import Feed, FeedError, Notice
+from ...probes.model.frame import Frame
+from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.command import (
     Attach,
     Command,
@@ -21,6 +21,7 @@ from ...probes.wire.command import (
     TakeExactStack,
     TakeStacks,
 )
+from ...probes.wire.messages import Reply
 from ...rules.closer_look import LOOK_SECONDS, worth_a_look
 from ...rules.engine import Engine
 from ...rules.finding import Judgement

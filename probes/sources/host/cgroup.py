@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from ...model.host_readings import CgroupReading
 from ...model.reading import Missing
-from ...model.sample import CgroupReading
 from ..procfs.cgroup_paths import (
     UNIFIED,
     CgroupMounts,

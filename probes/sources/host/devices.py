@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...model.sample import DiskReading, NetworkReading
+from ...model.host_readings import DiskReading, NetworkReading
 from ..procfs.files import Descriptors, KeptFiles, read_file
 from ..procfs.text import number
 from .text import Disk, Network

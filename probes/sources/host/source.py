@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ...model.host_readings import HostReading
 from ...model.reading import Missing
-from ...model.sample import HostReading
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_cpu_list, parse_fields
 from ..protocol import SourceAbsent

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ...model.sample import DriverReading
+from ...model.gpu_readings import DriverReading
 from ..protocol import Source, SourceAbsent, SourceError
 from ..watchlist import Interest
 from .call import Answer, Calls, DriverGone

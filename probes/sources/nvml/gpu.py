@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...model.sample import GpuReading
+from ...model.gpu_readings import GpuReading
 from ..protocol import SourceError
 from ..watchlist import Interest
 from .call import Answer, Calls, Fields, GpuLost

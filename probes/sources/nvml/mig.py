@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...model.sample import MigReading
+from ...model.gpu_readings import MigReading
 from .call import Answer, Calls, Fields
 from .fast_values import read_memory
 from .units import text, word

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from ...model.sample import NvlinkReading
+from ...model.gpu_readings import NvlinkReading
 from .call import Answer, Calls, Fields
 from .field_values import (
     LINK_CRC_ERRORS,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from ...model.sample import GpuProcessReading
+from ...model.gpu_readings import GpuProcessReading
 from .call import Answer, Calls, Fields
 from .names import NOT_UNDER_MIG
 from .units import count

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from ...model.sample import XidReading
+from ...model.gpu_readings import XidReading
 from ..protocol import SourceDenied, SourceError, SourceUnsupported
 from .call import Calls, GpuLost
 from .names import NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from ...jobs.command_line import is_spawned, kind_of, python_of
 from ...jobs.rank_identity import Identity, identity_of
-from ...model.sample import ProcessReading
+from ...model.process_readings import ProcessReading
 
 _STARTERS = ("shell", "prompt", "wrapper")
 

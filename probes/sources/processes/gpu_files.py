@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ...model.process_key import Key, key_of
-from ...model.sample import ProcessReading
+from ...model.process_readings import ProcessReading
 
 AGAIN_SECONDS = 5.0
 """A rank may open its GPU at any time after its start…"""

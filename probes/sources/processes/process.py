@@ -6,9 +6,9 @@ import os
 import time
 from pathlib import Path
 
+from ...model.process_readings import ProcessReading
 from ...model.rank_readings import BlockedFile
 from ...model.reading import Missing
-from ...model.sample import ProcessReading
 from ...model.wait_kinds import wait_kind
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import (

@@ -17,7 +17,7 @@ from pathlib import Path
 from ...jobs.command_line import is_boundary
 from ...jobs.rank_finder import RankFinder
 from ...model.process_key import key_of
-from ...model.sample import ProcessReading
+from ...model.process_readings import ProcessReading
 from ..procfs.files import Descriptors, read_file
 from ..procfs.tree import ProcessTree
 from ..protocol import SourceAbsent, SourceDenied

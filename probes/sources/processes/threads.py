@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...model.process_key import key_of
+from ...model.process_readings import ProcessReading
 from ...model.rank_readings import ExitReading, ThreadReading, ThreadsReading
-from ...model.sample import ProcessReading
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_stat, parse_switches, parse_wait_channel, text
 from ..watchlist import Interest

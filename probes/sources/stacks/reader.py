@@ -9,17 +9,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...model.rank_readings import Stack, StackReading, StackThreadReading
+from ...model.rank_readings import VOTE_SECONDS, VOTES, Stack, StackReading, StackThreadReading
 from ..procfs.files import read_file
 from ..procfs.ptrace_access import Refusal, refusal_of_access, refusal_of_program, refusal_of_target
 from ..procfs.text import Stat, parse_stat, parse_status, same_start
 from .decode import decode_dump
 from .py_spy import TIMEOUT_SECONDS, Output, run_py_spy
 
-VOTES = 3
-"""So many dumps say together what the process does; one alone may be torn, or a moment's whim."""
-VOTE_SECONDS = 12.0
-"""An older dump has no say any more."""
 _MOST_THREADS = 1024
 _MOST_CHARS = 200
 _DENIED = ("permission denied", "operation not permitted", "os error 13", "os error 1)")

@@ -18,7 +18,8 @@ from gputop.probes.attribution.stack_phase import (
 )
 from gputop.probes.derive.stack_groups import merge
 from gputop.probes.inprocess.instruments import patching
-from gputop.probes.model.frame import Frame, JobFrame, RankFrame
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.job_frames import JobFrame, RankFrame
 from gputop.probes.model.rank_activity import ActivityFrame
 from gputop.probes.model.rank_readings import Stack, StackFrameReading, StackReading
 

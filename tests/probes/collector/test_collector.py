@@ -7,7 +7,9 @@ import time
 from itertools import islice, pairwise
 
 from gputop.probes.collector.collector import Collector
-from gputop.probes.model.sample import GpuReading, HostReading, Sample, SourceStatus
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.host_readings import HostReading
+from gputop.probes.model.sample import Sample, SourceStatus
 from gputop.probes.sources.protocol import Part, SourceDenied
 
 INTERVAL = 0.2

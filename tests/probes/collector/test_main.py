@@ -16,7 +16,7 @@ from typing import IO
 import psutil
 import pytest
 
-from gputop.probes.model.sample import Hello, Reply, Sample
+from gputop.probes.model.sample import Sample
 from gputop.probes.sources.procfs.target import start_time_of
 from gputop.probes.wire.codec import Message, Splitter, decode, encode
 from gputop.probes.wire.command import (
@@ -28,6 +28,7 @@ from gputop.probes.wire.command import (
     Stop,
     TakeStacks,
 )
+from gputop.probes.wire.messages import Hello, Reply
 
 from nvml.simulated import SimulatedNvml
 from support.terminal import wait_until

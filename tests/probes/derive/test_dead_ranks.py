@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gputop.probes.model.probe_readings import ProbeReading
-from gputop.probes.model.sample import ProcessReading
+from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.simulator import SimulatedNode
 
 from support.probe_scenes import fold, gpu, probe, process, rank_of, sample, segments

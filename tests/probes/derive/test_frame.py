@@ -14,18 +14,11 @@ from gputop.probes.derive.frame import derive
 from gputop.probes.derive.gpu import PCIE_LANE_BYTES_PER_SECOND
 from gputop.probes.derive.rates import rate
 from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading, NvlinkReading
+from gputop.probes.model.host_readings import CgroupReading, DiskReading, HostReading
 from gputop.probes.model.probe_readings import ProbeReading
-from gputop.probes.model.sample import (
-    CgroupReading,
-    DiskReading,
-    GpuProcessReading,
-    GpuReading,
-    HostReading,
-    NvlinkReading,
-    ProcessReading,
-    Sample,
-    SourceStatus,
-)
+from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.sample import Sample, SourceStatus
 from gputop.probes.simulator import SimulatedNode
 
 UNIX = 1_800_000_000.0

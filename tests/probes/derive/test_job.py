@@ -9,7 +9,7 @@ import pytest
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.probe_readings import AllocatorReading
-from gputop.probes.model.sample import ProcessReading
+from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.simulator import SimulatedNode
 
 from support.probe_scenes import fold, gpu, probe, process, rank_of, sample, step

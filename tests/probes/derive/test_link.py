@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
-from gputop.probes.model.sample import GpuReading, HostReading, NetworkReading, Sample
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.host_readings import HostReading, NetworkReading
+from gputop.probes.model.sample import Sample
 
 SECONDS = 60.0
 MOST_WRONG = 0.01

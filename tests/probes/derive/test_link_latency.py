@@ -8,8 +8,9 @@ import pytest
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_readings import GpuReading
 from gputop.probes.model.link_readings import PortReading
-from gputop.probes.model.sample import GpuReading, Sample
+from gputop.probes.model.sample import Sample
 from gputop.probes.sources.host.source import HostSource
 from gputop.probes.sources.rdma.source import InfinibandSource
 from gputop.rules.catalogue import make_rules

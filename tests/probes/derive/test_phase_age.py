@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.model.frame import RankFrame
+from gputop.probes.model.job_frames import RankFrame
 from gputop.probes.model.rank_readings import ThreadReading, ThreadsReading
 from gputop.probes.model.sample import Sample
 

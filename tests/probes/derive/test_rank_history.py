@@ -12,11 +12,11 @@ from gputop.probes.derive.rank_history import (
     MINUTE_SECONDS,
     SEGMENTS,
     STEPS,
-    RankPast,
     minute_phases,
     remember,
 )
 from gputop.probes.model.probe_readings import ProbeReading
+from gputop.probes.model.rank_history import RankPast
 from gputop.probes.simulator import SimulatedNode
 
 from support.probe_scenes import probe, segments, step

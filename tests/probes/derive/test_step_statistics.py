@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputop.probes.derive.step_statistics import NO_FIGURES, RECENT, figures_of, percentile, spread
+from gputop.probes.derive.step_statistics import RECENT, figures_of, percentile, spread
+from gputop.probes.model.step_statistics import NO_FIGURES
 
 from support.probe_scenes import step
 

@@ -12,7 +12,8 @@ from contextlib import closing
 import psutil
 import pytest
 
-from gputop.probes.feeds.collector_feed import CollectorEnded, CollectorFeed
+from gputop.probes.feeds.collector_feed import CollectorFeed
+from gputop.probes.feeds.protocol import CollectorEnded
 from gputop.probes.feeds.restart import Patience, Wishes
 from gputop.probes.model.sample import Sample
 from gputop.probes.wire.command import Attach, Detach, Dump, SetInterval

@@ -10,7 +10,7 @@ import pytest
 from gputop.probes.inprocess import layout
 from gputop.probes.inprocess.rank_variables import RANK_NAMES, ranks_in
 from gputop.probes.jobs.rank_identity import Identity, identity_of
-from gputop.probes.model.sample import ProcessReading
+from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.sources.procfs.environment import parse_environment
 
 from support.probe_job import Job, job

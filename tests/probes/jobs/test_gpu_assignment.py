@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from gputop.probes.jobs.gpu_assignment import Choice, choose_gpu, gpu_by_environment, visible_gpus
-from gputop.probes.model.sample import GpuReading, MigReading, ProcessReading
+from gputop.probes.model.gpu_readings import GpuReading, MigReading
+from gputop.probes.model.process_readings import ProcessReading
 
 UUIDS = ("GPU-aaaa1111", "GPU-aaaa2222", "GPU-bbbb3333", "GPU-cccc4444")
 

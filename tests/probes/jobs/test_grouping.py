@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputop.probes.jobs.grouping import Grouping, group_jobs
-from gputop.probes.model.frame import JobFrame
-from gputop.probes.model.sample import GpuProcessReading, GpuReading, ProcessReading
+from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
+from gputop.probes.model.job_frames import JobFrame
+from gputop.probes.model.process_readings import ProcessReading
 
 SCRIPT = ("python", "-u", "train.py")
 

@@ -8,7 +8,9 @@ from itertools import pairwise
 import pytest
 
 from gputop.probes import simulator
-from gputop.probes.model.sample import GpuReading, ProcessReading, Sample
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.sample import Sample
 from gputop.probes.simulator import SCENARIOS, SimulatedNode, UnknownScenario, simulate
 from gputop.probes.wire.codec import Splitter, decode, encode
 

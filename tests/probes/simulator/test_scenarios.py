@@ -8,7 +8,9 @@ from statistics import fmean
 
 import pytest
 
-from gputop.probes.model.sample import GpuReading, HostReading, Sample
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.host_readings import HostReading
+from gputop.probes.model.sample import Sample
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 
 GIB = 1024**3

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.derive.stack_groups import merge
+from gputop.probes.model.rank_readings import VOTES
 from gputop.probes.model.sample import Sample
 from gputop.probes.simulator import SimulatedNode
 from gputop.probes.simulator.feed import DemoFeed
-from gputop.probes.sources.stacks.reader import VOTES
 from gputop.probes.wire.command import TakeStacks
 
 START = 1_790_000_000.0

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputop.probes.model.sample import SCHEMA_VERSION, GpuReading, Hello, Reply, Sample
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.sample import SCHEMA_VERSION, Sample
 from gputop.probes.wire import codec as wire
 from gputop.probes.wire.command import Attach, Command, SetInterval, Stop
+from gputop.probes.wire.messages import Hello, Reply
 
 SAMPLE = Sample(
     time_seconds=1.5,

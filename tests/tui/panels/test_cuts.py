@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputop.probes.model.sample import Reply
+from gputop.probes.wire.messages import Reply
 from gputop.rules.catalogue import RULES
 from gputop.rules.finding import Finding
 from gputop.rules.rule import Rule

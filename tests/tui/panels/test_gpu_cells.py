@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gputop.probes.model.frame import GpuFrame
-from gputop.probes.model.sample import GpuProcessReading
+from gputop.probes.model.gpu_frames import GpuFrame
+from gputop.probes.model.gpu_readings import GpuProcessReading
 from gputop.tui.drawing.format import counted
 from gputop.tui.panels.gpu_cells import GpuRow, phase
 

@@ -7,7 +7,7 @@ import re
 import msgspec
 import pytest
 
-from gputop.probes.model.frame import GpuFrame
+from gputop.probes.model.gpu_frames import GpuFrame
 from gputop.rules.history import History
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.panels.gpu_charts import curve_lines

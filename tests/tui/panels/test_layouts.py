@@ -10,23 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gputop.probes.model.frame import Frame, HostFrame, JobFrame, ProcessFrame, RankFrame
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.host_frames import HostFrame
+from gputop.probes.model.job_frames import JobFrame, RankFrame
+from gputop.probes.model.process_frames import ProcessFrame
 from gputop.rules.finding import Judgement
 from gputop.tui.drawing.lines import text_of, width_of
+from gputop.tui.drawing.target import Block, finding_target, gpu_target
 from gputop.tui.panels.finding_page import finding_page
 from gputop.tui.panels.gpu_charts import curve_lines
 from gputop.tui.panels.gpu_facts import fact_lines
 from gputop.tui.panels.main import draw as draw_main
 from gputop.tui.screens.picture_screen import picture
-from gputop.tui.session.view import (
-    MIN_HEIGHT,
-    MIN_WIDTH,
-    SORT_KEYS,
-    Block,
-    View,
-    finding_target,
-    gpu_target,
-)
+from gputop.tui.session.view import MIN_HEIGHT, MIN_WIDTH, SORT_KEYS, View
 
 from support.tui_watch import bare_gpu, judgement, view, with_gpus
 

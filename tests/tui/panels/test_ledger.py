@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from gputop.probes.model.frame import RankFrame
+from gputop.probes.model.job_frames import RankFrame
 from gputop.rules.finding import Evidence, Judgement
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.panels.ledger import accounts, ledger_block

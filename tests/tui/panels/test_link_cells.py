@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gputop.probes.model.frame import GpuFrame
+from gputop.probes.model.gpu_frames import GpuFrame
 from gputop.tui.drawing.lines import text_of, width_of
 from gputop.tui.panels.gpu_cells import GpuRow
 from gputop.tui.panels.gpu_table import gpu_block

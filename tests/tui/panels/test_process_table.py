@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gputop.probes.model.frame import ProcessFrame
+from gputop.probes.model.process_frames import ProcessFrame
 from gputop.tui.panels.process_table import command_of
 
 

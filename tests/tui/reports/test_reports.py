@@ -12,7 +12,8 @@ import pytest
 
 from gputop.probes.attach.process_search import pids_named
 from gputop.probes.attribution.stack_phase import margin
-from gputop.probes.model.frame import Frame, JobFrame, RankFrame
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.job_frames import JobFrame, RankFrame
 from gputop.probes.model.rank_activity import ActivityFrame
 from gputop.tui.reports.rank_lines import group_lines, rank_lines
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gputop.probes.model.sample import Reply
+from gputop.probes.wire.messages import Reply
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.widgets.bottom_line import BottomLine

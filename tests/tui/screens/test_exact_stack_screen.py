@@ -8,7 +8,7 @@ import signal
 import msgspec
 
 from gputop.probes.model.rank_readings import StackFrameReading, StackReading, StackThreadReading
-from gputop.probes.model.sample import Reply
+from gputop.probes.wire.messages import Reply
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.widgets.bottom_line import BottomLine

@@ -9,20 +9,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gputop.probes.derive.rank_history import RankPast
-from gputop.probes.model.frame import Frame, JobFrame, RankFrame
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.job_frames import JobFrame, RankFrame
 from gputop.probes.model.probe_readings import CollectiveReading, DdpReading
 from gputop.probes.model.rank_activity import ActivityFrame
+from gputop.probes.model.rank_history import RankPast
 from gputop.rules.finding import Evidence, Judgement, Subject
 from gputop.tui.drawing.glyphs import BLOCK, WAITS, to_ascii
 from gputop.tui.drawing.lines import text_of, width_of
+from gputop.tui.drawing.target import Block, rank_target
 from gputop.tui.panels.job import draw_job, rows_of
 from gputop.tui.panels.rank_delays import delays_of, past_of
 from gputop.tui.panels.rank_facts import rank_fact_lines
 from gputop.tui.panels.step_chart import outlier_seconds, steps_of
 from gputop.tui.screens.picture_screen import picture
 from gputop.tui.session.job_order import jobs_in_order
-from gputop.tui.session.view import Block, View, rank_target
+from gputop.tui.session.view import View
 from gputop.tui.widgets.canvas import Canvas
 
 from support.probe_scenes import step

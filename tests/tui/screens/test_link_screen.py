@@ -18,9 +18,10 @@ from gputop.rules.finding import Finding, Judgement, Subject
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.lines import text_of, width_of
 from gputop.tui.drawing.missing import why_missing
+from gputop.tui.drawing.target import Block, link_target
 from gputop.tui.screens.link_screen import draw, draw_nvlinks, draw_topology
 from gputop.tui.screens.picture_screen import picture
-from gputop.tui.session.view import Block, View, link_target
+from gputop.tui.session.view import View
 from gputop.tui.widgets.canvas import Canvas
 
 from support.tui_watch import UNIX, app_of, changed, judgement, view, with_gpu

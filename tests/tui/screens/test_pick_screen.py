@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gputop.probes.model.frame import JobFrame
+from gputop.probes.model.job_frames import JobFrame
 from gputop.tui.app.app import GputopApp
 from gputop.tui.commands.job_choice import job_lines
 from gputop.tui.drawing.lines import text_of, width_of

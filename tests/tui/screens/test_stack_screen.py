@@ -21,11 +21,12 @@ from gputop.probes.model.rank_readings import (
 from gputop.rules.finding import Judgement
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.lines import text_of, width_of
+from gputop.tui.drawing.target import Block, rank_target
 from gputop.tui.panels.stacks import StackLook, draw_stacks, ranks_of
 from gputop.tui.reports.saving import save_text
 from gputop.tui.screens.picture_screen import picture
 from gputop.tui.session.job_order import jobs_in_order
-from gputop.tui.session.view import Block, View, rank_target
+from gputop.tui.session.view import View
 from gputop.tui.widgets.bottom_line import BottomLine
 
 from support.tui_watch import (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gputop.probes.model.frame import JobFrame, ProcessFrame
+from gputop.probes.model.job_frames import JobFrame
+from gputop.probes.model.process_frames import ProcessFrame
 from gputop.rules.finding import Judgement
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.lines import text_of

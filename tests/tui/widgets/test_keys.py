@@ -11,11 +11,11 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from gputop.probes.model.sample import Reply
+from gputop.probes.wire.messages import Reply
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.lines import text_of
+from gputop.tui.drawing.target import gpu_target
 from gputop.tui.screens.picture_screen import PictureScreen
-from gputop.tui.session.view import gpu_target
 from gputop.tui.widgets.bottom_line import BottomLine
 from gputop.tui.widgets.canvas import Canvas
 from gputop.tui.widgets.keys import all_keys

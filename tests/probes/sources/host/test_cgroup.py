@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputop.probes.model.sample import CgroupReading
+from gputop.probes.model.host_readings import CgroupReading
 from gputop.probes.sources.host import cgroup_files as files
 from gputop.probes.sources.host.cgroup import CgroupSource
 from gputop.probes.sources.procfs import cgroup_paths as paths

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from gputop.probes.derive.frame import derive
+from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
 from gputop.probes.model.link_readings import PlacementReading, TopologyReading
-from gputop.probes.model.sample import GpuProcessReading, GpuReading, ProcessReading, Sample
+from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.sample import Sample
 from gputop.probes.model.topology_frames import PlacementFrame
 from gputop.probes.sources.host.numa import NumaSource, cpu_ranges
 from gputop.probes.sources.host.numa_text import parse_numa_maps, parse_running_cpu

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputop.probes.model.sample import HostReading
+from gputop.probes.model.host_readings import HostReading
 from gputop.probes.sources.host import text as kernel
 from gputop.probes.sources.host.source import HostSource
 from gputop.probes.sources.procfs.text import parse_fields

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from gputop.probes.model.sample import GpuReading
+from gputop.probes.model.gpu_readings import GpuReading
 
 from nvml.simulated import SimulatedNvml
 from support.nvml_watch import Tick, Watch

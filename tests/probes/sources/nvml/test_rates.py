@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gputop.probes.derive.nvlink import derive_nvlinks, errors_since_start
-from gputop.probes.model.sample import GpuReading
+from gputop.probes.model.gpu_readings import GpuReading
 
 from nvml.simulated import SimulatedNvml
 from support.nvml_watch import Watch

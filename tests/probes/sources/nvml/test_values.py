@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gputop.probes.model.throttle_reasons import throttle_words
 from gputop.probes.sources.nvml import units as rules
 from gputop.probes.sources.nvml.call import Answer
-from gputop.probes.sources.nvml.names import ARCHITECTURES, throttle_words
+from gputop.probes.sources.nvml.names import ARCHITECTURES
 
 UNSIGNED_32 = 0xFFFFFFFF
 UNSIGNED_64 = 0xFFFFFFFFFFFFFFFF

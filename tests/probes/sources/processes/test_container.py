@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputop.probes.jobs.grouping import group_jobs
-from gputop.probes.model.sample import ProcessReading
+from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.sources.processes.container import (
     Container,
     container_of_groups,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gputop.probes.jobs.grouping import group_jobs
-from gputop.probes.model.sample import GpuProcessReading, GpuReading
+from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
 from gputop.probes.sources.processes.gpu_files import open_gpus
 from gputop.probes.sources.processes.source import ProcessSource
 from gputop.probes.sources.watchlist import Interest

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from gputop.probes.jobs.grouping import group_jobs
-from gputop.probes.model.sample import ProcessReading
+from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.sources.processes.source import ProcessSource
 from gputop.probes.sources.watchlist import Interest
 

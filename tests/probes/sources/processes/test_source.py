@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.model.sample import ProcessReading
+from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.sources.processes import source as proc
 from gputop.probes.sources.processes.source import ProcessSource
 from gputop.probes.sources.procfs.files import Descriptors, KeptFiles

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from gputop.probes.model.rank_readings import VOTES
 from gputop.probes.sources.procfs.target import start_time_of
 from gputop.probes.sources.stack_requests import StackWishes
 from gputop.probes.sources.stacks.lower_priority import NICENESS
 from gputop.probes.sources.stacks.py_spy import find_py_spy, run_py_spy
-from gputop.probes.sources.stacks.reader import VOTES, StackReader
+from gputop.probes.sources.stacks.reader import StackReader
 from gputop.probes.sources.stacks.source import EVERY_SECONDS, StackSource
 
 from support.ready_process import python

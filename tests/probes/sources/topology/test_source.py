@@ -9,8 +9,9 @@ import pytest
 
 from gputop.probes.derive.pci_levels import normal_bus_id
 from gputop.probes.derive.topology import derive_topology
+from gputop.probes.model.gpu_readings import GpuReading, NvlinkReading
 from gputop.probes.model.link_readings import GpuPathsReading, TopologyReading
-from gputop.probes.model.sample import GpuReading, NvlinkReading, Sample
+from gputop.probes.model.sample import Sample
 from gputop.probes.model.topology_frames import TopologyFrame
 from gputop.probes.sources.protocol import SourceAbsent
 from gputop.probes.sources.topology.pci import PciDevice, parse_generation
