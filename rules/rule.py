@@ -14,9 +14,8 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from ..probes.derive.gpu import stale_after_seconds
 from ..probes.model.frame import Frame
-from ..probes.model.gpu_frames import GpuFrame
+from ..probes.model.gpu_frames import GpuFrame, stale_after_seconds
 from ..probes.model.host_frames import CgroupFrame, HostFrame
 from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.process_frames import ProcessFrame

@@ -76,6 +76,19 @@ def test_what_a_part_does_not_load(statement: str, never: set[str]) -> None:
     assert loaded_by(statement) & never == set()
 
 
+@pytest.mark.parametrize("folder", ["console", "drawing", "panels", "reports", "session"])
+def test_what_needs_no_screen_loads_nothing_of_one(folder: str) -> None:
+    """A static look at imports cannot see those that are made inside functions at import time."""
+    modules = sorted(
+        f"gputop.tui.{folder}.{file.stem}" for file in (ROOT / "tui" / folder).glob("[a-z]*.py")
+    )
+    assert modules
+    assert (
+        loaded_by(f"import {', '.join(modules)}") & {"textual", "pynvml", "torch", "psutil"}
+        == set()
+    )
+
+
 def test_the_collector_does_not_load_the_simulator() -> None:
     script = "import gputop.probes.collector.main, sys; print(*sys.modules)"
     done = subprocess.run(

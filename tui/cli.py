@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 
 from .arguments import parse
@@ -46,9 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     options = parse(argv)
     if options.command == "collect":
-        return _collect(options)
+        from .commands.collect import collect
+
+        return collect(options)
     if options.command == "rules":
-        from .reports.runbook_text import print_rules
+        from .commands.rules import print_rules
 
         return print_rules(options.rule, options.settings)
     if options.command == "run":
@@ -60,7 +61,7 @@ def _run(argv: Sequence[str]) -> int:
 
         return probe(options)
     if options.inject:
-        from .commands.inject import inject
+        from .commands.attach import inject
 
         code = inject(options.pid[0])
         if code != OK:
@@ -80,19 +81,3 @@ def _run(argv: Sequence[str]) -> int:
     from .commands.live import watch
 
     return watch(options)
-
-
-def _collect(options: Namespace) -> int:
-    from ..probes.collector.main import collect
-
-    if sys.stdout.isatty():
-        raise UsageError("collect writes binary samples for a front end, not for a terminal")
-    try:
-        collect(
-            interval_seconds=options.interval,
-            without=frozenset(options.without),
-            pids=tuple(options.pid),
-        )
-    except OSError as error:  # sources have no errors: this is from sending samples
-        raise OutputError(error) from error
-    return OK

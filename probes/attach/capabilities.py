@@ -16,9 +16,9 @@ from ..sources.procfs.ptrace_access import capability_words, ptrace_scope, refus
 from ..sources.procfs.target import start_time_of
 from ..sources.procfs.text import parse_stat, parse_status
 from ..sources.protocol import SourceError
-from ..sources.stacks.exact_stack import NATIVE_SECONDS, expected_pause
 from ..sources.stacks.py_spy import find_py_spy
 from ..sources.stacks.reader import REINSTALL, StackReader
+from .stack_pause import NATIVE_SECONDS, expected_pause
 
 _CAPABILITY = "CapEff:"
 _SYS_PTRACE = 19

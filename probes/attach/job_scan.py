@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..jobs.command_line import is_gputop, kind_of, python_of
 from ..jobs.grouping import group_jobs
+from ..jobs.ownership import jobs_of
 from ..jobs.rank_identity import Identity, identity_of
 from ..model.job_frames import JobFrame
 from ..model.process_readings import ProcessReading
@@ -21,7 +22,9 @@ from ..sources.processes.source import ProcessSource
 from ..sources.procfs.environment import parse_environment
 from ..sources.procfs.files import read_file
 from ..sources.procfs.text import parse_command, parse_stat
+from ..sources.procfs.tree import is_leaf, parent_pid
 from ..sources.watchlist import Interest
+from .process_search import pids_named
 
 _COMMAND_BYTES = 32768
 _ENVIRONMENT_BYTES = 1 << 18
@@ -56,6 +59,21 @@ def jobs_with(pids: Iterable[int], root: Path = Path("/")) -> tuple[JobFrame, ..
         return group_jobs(source.read(), ()).jobs
     finally:
         source.close()
+
+
+def jobs_below(pid: int) -> list[JobFrame]:
+    """The job that a process is a part of, or else all that it has started; none for a childless one."""
+    return [] if is_leaf(pid) else jobs_of(jobs_with([pid]), pid, parent_pid)
+
+
+def jobs_named(pattern: str) -> tuple[list[JobFrame], int | None]:
+    """The jobs of the processes whose command line fits, and one of these to watch; ``None``: no process fits."""
+    fitting = pids_named(pattern)
+    all_jobs = jobs_with(fitting) if fitting else ()
+    by_pid = {pid: jobs_of(all_jobs, pid, parent_pid) for pid in fitting}
+    wanted = {job.id for found in by_pid.values() for job in found}
+    first = next((pid for pid, found in by_pid.items() if found), next(iter(fitting), None))
+    return [job for job in all_jobs if job.id in wanted], first
 
 
 def _outermost(found: Mapping[int, _Candidate]) -> Iterator[int]:

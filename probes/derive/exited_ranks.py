@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ..model.frame import Frame
-from ..model.job_frames import JobFrame, RankFrame
+from ..model.job_frames import JobFrame, gone_rank
 from ..model.process_key import Key, key_of
 from ..model.rank_activity import GoneRank
 from ..model.sample import Sample
@@ -65,16 +65,3 @@ def awaited_ranks(
         if key_of(rank) not in settled
     ]
     return tuple(awaited[-_MOST_AWAITED:])
-
-
-def gone_rank(rank: RankFrame, job: JobFrame, monotonic_seconds: float) -> GoneRank:
-    """A rank of a job, gone at that moment; how is not known."""
-    return GoneRank(
-        rank=rank.rank,
-        pid=rank.pid,
-        start_time_seconds=rank.start_time_seconds,
-        job_id=job.id,
-        job_name=job.name,
-        monotonic_seconds=monotonic_seconds,
-        gpu_index=rank.gpu_index,
-    )

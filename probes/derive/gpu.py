@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ..model.frame import Frame
-from ..model.gpu_frames import GpuFrame, NvlinkFrame
+from ..model.gpu_frames import GpuFrame, NvlinkFrame, stale_after_seconds
 from ..model.gpu_readings import GpuReading, gpu_source_name
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.link_readings import PciPlace
@@ -42,11 +42,6 @@ _RATES = {
     "nvlink_tx_bytes_per_second": "nvlink_tx_bytes",
     "pcie_replays_per_second": "pcie_replays",
 }
-
-
-def stale_after_seconds(interval_seconds: float) -> float:
-    """From this age on a reading is stale: one missed turn is not, two are."""
-    return 1.5 * interval_seconds + 0.5
 
 
 def derive_gpus(

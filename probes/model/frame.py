@@ -14,7 +14,7 @@ import msgspec
 from .gpu_frames import GpuFrame
 from .gpu_readings import XidReading
 from .host_frames import CgroupFrame, HostFrame
-from .job_frames import JobFrame
+from .job_frames import JobFrame, RankFrame
 from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
@@ -106,6 +106,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def past(self, pid: int, start_time_seconds: float) -> RankPast | None:
         """What is remembered of a process that has a probe, or ``None``."""
         return self._pasts.get((pid, start_time_seconds))
+
+    def stacks_of(self, rank: RankFrame) -> StackReading | None:
+        """The dumps of a rank, or ``None``."""
+        key = key_of(rank)
+        return next((each for each in self.stacks if key_of(each) == key), None)
 
     def gpu(self, index: int) -> GpuFrame | None:
         """The GPU of that NVML index, or ``None``."""

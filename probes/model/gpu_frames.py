@@ -46,3 +46,8 @@ class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
     """What the counter showed then."""
     rank: int | None = None
     job_id: str | None = None
+
+
+def stale_after_seconds(interval_seconds: float) -> float:
+    """From this age on a reading is stale: one missed turn is not, two are."""
+    return 1.5 * interval_seconds + 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from .rank_activity import ActivityFrame
+from .rank_activity import ActivityFrame, GoneRank
 from .reading import Missing
 from .vocabulary import Origin, ToldBy
 
@@ -128,3 +128,16 @@ class JobFrame(msgspec.Struct, frozen=True, kw_only=True):
     def living(self) -> tuple[RankFrame, ...]:
         """The ranks that have not died."""
         return tuple([rank for rank in self.ranks if rank.ended_age_seconds is None])
+
+
+def gone_rank(rank: RankFrame, job: JobFrame, monotonic_seconds: float) -> GoneRank:
+    """A rank of a job, gone at that moment; how is not known."""
+    return GoneRank(
+        rank=rank.rank,
+        pid=rank.pid,
+        start_time_seconds=rank.start_time_seconds,
+        job_id=job.id,
+        job_name=job.name,
+        monotonic_seconds=monotonic_seconds,
+        gpu_index=rank.gpu_index,
+    )

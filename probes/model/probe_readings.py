@@ -168,3 +168,11 @@ class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     ended_monotonic_seconds: float | None = None
     """The process is gone, and this is when that was first seen: its page is what it left."""
     ddp: DdpReading | None = None
+
+
+NEWEST_STEPS = 10
+"""So many of the new steps are read each time, once the past has been told."""
+
+
+LONGEST_STEPS = 2
+"""And so many of those before them that took longest: an outlier is not to be missed."""

@@ -20,12 +20,7 @@ from .host_readings import CgroupReading, HostReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
 from .process_readings import ProcessReading
-from .rank_readings import (
-    CommunicatorReading,
-    ExitReading,
-    StackReading,
-    ThreadsReading,
-)
+from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 
 SCHEMA_VERSION = 1
 """Of the samples, and of the JSON that is printed from them."""

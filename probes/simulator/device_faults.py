@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.missing_reasons import LOST
 from ..model.process_readings import ProcessReading
 from ..model.sample import Sample, SourceStatus
-from ..sources.nvml.names import LOST
 from .activity import SPINNING, TRAINING, Activity
 from .job import rank_pid
 from .overlays import Fields, on_gpus, on_processes, on_source, with_xid

@@ -4,9 +4,8 @@ import signal
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from ...probes.derive.exited_ranks import gone_rank
 from ...probes.model.frame import Frame
-from ...probes.model.job_frames import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame, gone_rank
 from ...probes.model.process_key import Key, key_of
 from ...probes.model.rank_activity import GoneRank
 from ..finding import Evidence, Subject, Verdict

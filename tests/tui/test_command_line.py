@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from gputop import __version__
+from gputop.probes.attach.eligibility import caution, refusal
 from gputop.rules.catalogue import RULES
-from gputop.tui.commands.attach import caution, refusal
 
 from fixtures.proc_tree import ProcTree
 from nvml.simulated import SimulatedNvml

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 from textual.message import Message
 
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.messages import Reply
 from ..drawing.target import Target
+from ..session.app_like import AppLike
 from ..session.view import WatchLike
 from .process_request import asked_process
-
-if TYPE_CHECKING:
-    from .app import GputopApp
 
 
 class EnvironmentRead(Message):
@@ -26,14 +22,14 @@ class EnvironmentRead(Message):
         self.environment = environment
 
 
-def ask(app: GputopApp, watch: WatchLike, target: Target) -> None:
+def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
     """Ask the collector for it; the application shows it once it has come."""
     process = asked_process(app, watch, target, unreal="it has no environment", done="read")
     if process is not None:
         watch.show_environment(process, lambda reply: _answered(app, process, reply))
 
 
-def _answered(app: GputopApp, process: ProcessFrame, reply: Reply) -> None:
+def _answered(app: AppLike, process: ProcessFrame, reply: Reply) -> None:
     """Called from the worker thread."""
     try:
         found = msgspec.convert(reply.data.get("environment"), dict[str, str])

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
 import msgspec
 from textual.message import Message
 
+from ...probes.attach.stack_pause import expected_pause
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.model.rank_readings import StackReading
-from ...probes.sources.stacks.exact_stack import expected_pause
 from ...probes.wire.messages import Reply
 from ..drawing import format
 from ..drawing.target import Target
+from ..session.app_like import AppLike
 from ..session.view import WatchLike
 from .process_request import asked_process
-
-if TYPE_CHECKING:
-    from .app import GputopApp
 
 _STOPPED = frozenset("Tt")
 
@@ -37,14 +34,14 @@ class ExactStackRead(Message):
         return self.reading.state_after in _STOPPED
 
 
-def ask(app: GputopApp, watch: WatchLike, target: Target) -> None:
+def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
     """Say what it costs, and take it if that is agreed to."""
     process = asked_process(app, watch, target, unreal="it has no other stack", done="dumped")
     if process is not None:
         app.ask(_question(process), lambda key: _answered(app, watch, process, key))
 
 
-def ask_to_continue(app: GputopApp, watch: WatchLike, process: ProcessFrame) -> None:
+def ask_to_continue(app: AppLike, watch: WatchLike, process: ProcessFrame) -> None:
     """Offer to let a process go on that is stopped after its dump."""
 
     def on_key(key: str) -> None:
@@ -65,7 +62,7 @@ def _question(process: ProcessFrame) -> str:
     )
 
 
-def _answered(app: GputopApp, watch: WatchLike, process: ProcessFrame, key: str) -> None:
+def _answered(app: AppLike, watch: WatchLike, process: ProcessFrame, key: str) -> None:
     if key not in ("y", "n"):
         app.tell("it was not stopped")
         return
@@ -84,7 +81,7 @@ def _answered(app: GputopApp, watch: WatchLike, process: ProcessFrame, key: str)
     watch.take_exact_stack(process, native=key == "n", on_reply=on_reply)
 
 
-def _continued(app: GputopApp, process: ProcessFrame, reply: Reply) -> None:
+def _continued(app: AppLike, process: ProcessFrame, reply: Reply) -> None:
     """Called from the worker thread."""
     done = f"pid {process.pid} goes on"
     app.tell_from_thread(done if reply.ok else f"it was not continued: {reply.message}")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from ...probes.model.job_frames import JobFrame
+from ..session.app_like import AppLike
 from ..session.view import WatchLike
-
-if TYPE_CHECKING:
-    from .app import GputopApp
 
 
 class JobsFound(Message):
@@ -23,7 +20,7 @@ class JobsFound(Message):
         self.jobs = jobs
 
 
-def ask(app: GputopApp, watch: WatchLike) -> None:
+def ask(app: AppLike, watch: WatchLike) -> None:
     """Look for jobs on a thread: on a node with thousands of processes that takes a moment."""
     if watch.simulated:
         app.tell("nothing here is real: there is no other job to watch")

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing.target import Target, process_target
+from ..session.app_like import AppLike
 from ..session.view import WatchLike
-
-if TYPE_CHECKING:
-    from .app import GputopApp
 
 
 def asked_process(
-    app: GputopApp, watch: WatchLike, target: Target, *, unreal: str, done: str
+    app: AppLike, watch: WatchLike, target: Target, *, unreal: str, done: str
 ) -> ProcessFrame | None:
     """That process, or ``None`` after the user has been told why not.
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.messages import Reply
 from ..drawing.target import Target
 from ..panels.process_table import command_of, role_of
+from ..session.app_like import AppLike
 from ..session.view import WatchLike
 from .process_request import asked_process
-
-if TYPE_CHECKING:
-    from .app import GputopApp
 
 _SIGNALS = {
     "t": signal.SIGTERM,
@@ -22,7 +19,7 @@ _SIGNALS = {
 }
 
 
-def ask(app: GputopApp, watch: WatchLike, target: Target) -> None:
+def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
     """Ask which signal the selected process is to get, if any."""
     process = asked_process(
         app, watch, target, unreal="nothing can be signalled here", done="signalled"
@@ -37,7 +34,7 @@ def _question(process: ProcessFrame) -> str:
     return f"signal pid {process.pid}{role}?  {keys}  {command_of(process)}"
 
 
-def _answered(app: GputopApp, watch: WatchLike, process: ProcessFrame, key: str) -> None:
+def _answered(app: AppLike, watch: WatchLike, process: ProcessFrame, key: str) -> None:
     number = _SIGNALS.get(key)
     if number is None:
         app.tell("nothing was sent")

@@ -8,6 +8,7 @@ import msgspec
 
 from ...probes.derive.stack_groups import StackGroup, merge
 from ...probes.feeds.protocol import FeedError
+from ...probes.jobs.ownership import job_of
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.rank_activity import GoneRank
 from ...rules.finding import Blind, Finding, Judgement
@@ -18,7 +19,6 @@ from ..reports.diagnosis_text import as_text, silent_gpus, unseen_gpus
 from ..reports.rank_lines import without_ended
 from ..reports.worker_stack import WorkerStack
 from ..session.asked_process import AskedProcess, until
-from ..session.jobs_of import job_of
 from ..session.watch import Watch
 
 LAST_LOOKS = 3

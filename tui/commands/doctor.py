@@ -9,15 +9,15 @@ from collections.abc import Sequence
 import msgspec
 
 from ...probes.attach.capabilities import Means, means_here, means_of
+from ...probes.attach.eligibility import refusal
 from ...probes.derive.frame import derive
 from ...probes.feeds.collector_feed import CollectorFeed
 from ...probes.feeds.protocol import FeedError
+from ...probes.jobs.ownership import job_of
 from ...probes.model.sample import Sample, SourceStatus
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import plain_text
-from ..session.jobs_of import job_of
-from .attach import refusal
 from .doctor_sources import gpu_number, statuses
 
 PATIENCE_SECONDS = 4.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from ...probes.model.gpu_readings import GpuReading
+from ...probes.model.missing_reasons import NO_PERMISSION
 from ...probes.model.sample import Sample, SourceStatus
-from ...probes.sources.nvml.names import NO_PERMISSION
 
 _GPU = "nvml gpu "
 _MOVING = (

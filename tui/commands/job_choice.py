@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from argparse import Namespace
 from collections.abc import Sequence
 
 import msgspec
 
-from ...probes.attach.job_scan import jobs_here, jobs_with
-from ...probes.attach.process_search import pids_named
+from ...probes.attach.job_scan import jobs_below, jobs_here, jobs_named
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.sample import SCHEMA_VERSION
-from ...probes.sources.procfs.parents import is_leaf, parent_pid
 from ..console.exits import COULD_NOT_LOOK, complain
 from ..console.output import say, say_json
-from ..drawing import format
 from ..drawing.glyphs import DOT
-from ..drawing.job_words import owner_words, size_words
+from ..drawing.job_words import job_words, pid_of
 from ..drawing.lines import plain
-from ..session.jobs_of import jobs_of
 
 NO_JOB = "no training job was found on this node; gputop attach PID watches any process"
-
-
-def pid_of(job: JobFrame) -> int:
-    """A process that leads to all of a job. What started it may be a shell with other jobs too."""
-    return job.ranks[0].pid
 
 
 def choose(options: Namespace, *, screen: bool) -> int | None:
@@ -52,9 +42,7 @@ def choose(options: Namespace, *, screen: bool) -> int | None:
 
 def _choose_below(options: Namespace, pid: int, *, screen: bool) -> int | None:
     """A shell, or init, may have started several jobs."""
-    if is_leaf(pid):
-        return None
-    jobs = jobs_of(jobs_with([pid]), pid, parent_pid)
+    jobs = jobs_below(pid)
     if len(jobs) < 2:
         return None
     options.pid = []
@@ -62,17 +50,13 @@ def _choose_below(options: Namespace, pid: int, *, screen: bool) -> int | None:
 
 
 def _choose_named(options: Namespace, pattern: str, *, screen: bool) -> int | None:
-    fitting = pids_named(pattern)
-    if not fitting:
+    jobs, pid = jobs_named(pattern)
+    if pid is None:
         why = f"no training process fits {pattern!r}: gputop attach lists the jobs"
         return complain(why, COULD_NOT_LOOK)
-    all_jobs = jobs_with(fitting)
-    by_pid = {pid: jobs_of(all_jobs, pid, parent_pid) for pid in fitting}
-    wanted = {job.id for found in by_pid.values() for job in found}
-    jobs = [job for job in all_jobs if job.id in wanted]
     if len(jobs) > 1:
         return _offer(options, jobs, f"{len(jobs)} jobs fit {pattern!r}", screen=screen)
-    options.pid = [next((pid for pid, found in by_pid.items() if found), fitting[0])]
+    options.pid = [pid]
     return None
 
 
@@ -99,17 +83,3 @@ def job_lines(jobs: Sequence[JobFrame], command: str) -> list[str]:
         f"{words:{width}}   {f' {DOT} '.join(job_words(job))}"
         for words, job in zip(typed, jobs, strict=True)
     ]
-
-
-def job_words(job: JobFrame) -> list[str]:
-    """What a job is, whose, since when, and where."""
-    words = [plain(job.name), size_words(job), *owner_words(job)]
-    if job.start_time_seconds is not None:
-        words.append(f"for {format.duration(_age(job.start_time_seconds))}")
-    if job.working_directory:
-        words.append(plain(job.working_directory))
-    return words
-
-
-def _age(start_time_seconds: float) -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - start_time_seconds

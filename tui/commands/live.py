@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 
+from ...probes.attach.eligibility import caution, refusal
 from ...probes.feeds.collector_feed import CollectorFeed
 from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.wedged import wedged_collectors
@@ -19,7 +20,6 @@ from ..console.output import output_is_utf8
 from ..console.thresholds import thresholds
 from ..drawing.missing import HELP_WITHOUT_DRIVER
 from ..session.watch import Watch
-from .attach import caution, refusal
 
 FIRST_SECONDS = 2.0
 """So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections import Counter
 
 from ...probes.feeds.protocol import FeedError
+from ...probes.jobs.ownership import job_of
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.rank_readings import VOTES
@@ -16,7 +17,6 @@ from ..drawing.lines import plain_text
 from ..reports.rank_lines import group_lines, means_line, rank_lines
 from ..reports.worker_stack import worker_lines, worker_pids, worker_stack
 from ..session.asked_process import AskedProcess, until
-from ..session.jobs_of import job_of
 from ..session.watch import Watch
 from .diagnose import as_json, has_ended, why_no_job
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
-from ...rules.finding import Evidence, Finding, Subject
+from ...rules.finding import Blind, Evidence, Finding, Subject
 from . import format
 from .lines import plain, whole_words, width_of
 
@@ -174,3 +174,22 @@ def runs_text(numbers: Iterable[int]) -> str:
         else:
             runs.append((number, number))
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:
+    """Those among the findings that this one explains."""
+    own = (finding.id, finding.subject.key)
+    return [
+        other
+        for other in findings
+        if other.explained_by is not None
+        and (other.explained_by.id, other.explained_by.subject.key) == own
+    ]
+
+
+def blind_reasons(blind: Iterable[Blind]) -> list[str]:
+    """``no permission: HW201, HW203``: each reason with the rules that it keeps from looking."""
+    by_reason: dict[str, list[str]] = {}
+    for rule in blind:
+        by_reason.setdefault(rule.reason, []).append(rule.id)
+    return [f"{plain(reason)}: {', '.join(ids)}" for reason, ids in by_reason.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from ...probes.model.job_frames import JobFrame
@@ -33,3 +34,22 @@ def size_words(job: JobFrame) -> str:
 def command_words(job: JobFrame) -> str:
     """Its command line; empty where it is not known."""
     return plain(" ".join(job.command or ()))
+
+
+def pid_of(job: JobFrame) -> int:
+    """A process that leads to all of a job. What started it may be a shell with other jobs too."""
+    return job.ranks[0].pid
+
+
+def job_words(job: JobFrame) -> list[str]:
+    """What a job is, whose, since when, and where."""
+    words = [plain(job.name), size_words(job), *owner_words(job)]
+    if job.start_time_seconds is not None:
+        words.append(f"for {format.duration(_age(job.start_time_seconds))}")
+    if job.working_directory:
+        words.append(plain(job.working_directory))
+    return words
+
+
+def _age(start_time_seconds: float) -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - start_time_seconds

@@ -199,14 +199,3 @@ def _fits_beside(cause: Cause, width: int) -> bool:
 
 def _explained(cause: Cause) -> str:
     return f" {DOT} ".join(map(same_kind_text, of_one_kind(cause.symptoms)))
-
-
-def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:
-    """Those among the findings that this one explains."""
-    own = (finding.id, finding.subject.key)
-    return [
-        other
-        for other in findings
-        if other.explained_by is not None
-        and (other.explained_by.id, other.explained_by.subject.key) == own
-    ]

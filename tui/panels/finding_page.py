@@ -14,11 +14,11 @@ from ..drawing.finding_words import (
     same_kind_text,
     subject_text,
     sureness_text,
+    symptoms_of,
 )
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, paragraph, plain, width_of
 from ..drawing.severity_marks import severity_mark
-from .finding_lines import symptoms_of
 
 _COMPARED = {"against": "median of its peers"}
 

@@ -12,12 +12,13 @@ from ...rules.progress import overdue_seconds
 from ..drawing import format
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
+from ..drawing.rank_words import name_of_rank
 from ..drawing.target import Block, rank_target
 from ..session.job_order import count_words, jobs_in_order, name_words, no_job_words, tab_words
 from ..session.view import View
 from .phase_table import phase_lines
 from .rank_delays import Past, delays_of, past_of
-from .rank_table import name_of_rank, rank_block
+from .rank_table import rank_block
 from .rank_timeline import timeline_block
 from .ranks_in_sight import count_in_sight, ranks_in_sight
 from .step_chart import step_chart_lines, steps_of

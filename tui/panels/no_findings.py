@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from ...rules.finding import Blind, Judgement
 from ..drawing import format
-from ..drawing.finding_words import runs_text
+from ..drawing.finding_words import blind_reasons, runs_text
 from ..drawing.glyphs import CLEARED, DOT
 from ..drawing.lines import Line, LineBuilder, paragraph, plain
 from ..session.view import Asked, View
@@ -47,14 +47,6 @@ def blind_lines(judgement: Judgement, width: int) -> list[Line]:
         for reason in blind_reasons(judgement.blind)
         for line in paragraph(reason, width, "dim", first=" " * 7)
     ]
-
-
-def blind_reasons(blind: Iterable[Blind]) -> list[str]:
-    """``no permission: HW201, HW203``: each reason with the rules that it keeps from looking."""
-    by_reason: dict[str, list[str]] = {}
-    for rule in blind:
-        by_reason.setdefault(rule.reason, []).append(rule.id)
-    return [f"{plain(reason)}: {', '.join(ids)}" for reason, ids in by_reason.items()]
 
 
 def blind_text(judgement: Judgement) -> str:

@@ -12,7 +12,7 @@ from ..drawing.bars import gauge
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, heading, left, plain, right
 from ..drawing.phase_marks import in_order, letter_of, role_of_phase
-from .rank_table import name_of_rank
+from ..drawing.rank_words import name_of_rank
 
 _ODD_FACTOR = 1.5
 _ODD_RATIO = 0.03

@@ -8,15 +8,21 @@ from itertools import groupby
 from ...probes.derive.step_statistics import RECENT
 from ...probes.model.frame import Frame, ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ...probes.model.probe_readings import CollectiveReading, DdpReading, LoaderReading
-from ...probes.sources.page.steps import LONGEST_STEPS, NEWEST_STEPS
+from ...probes.model.probe_readings import (
+    LONGEST_STEPS,
+    NEWEST_STEPS,
+    CollectiveReading,
+    DdpReading,
+    LoaderReading,
+)
 from ..drawing import format
 from ..drawing.glyphs import DASH, DOT, TIMES
 from ..drawing.job_words import owner_words
 from ..drawing.lines import Line, plain
 from ..drawing.phase_marks import in_order
+from ..drawing.rank_words import name_of_rank, ranks_text
 from .gpu_facts import Fact, Group, grouped_lines
-from .rank_table import name_of_rank, ranks_text, state_text
+from .rank_table import state_text
 
 _YES = {True: "yes", False: "no", None: DASH}
 

@@ -9,12 +9,11 @@ from ...probes.attribution.stack_phase import is_own, margin, place_of
 from ...probes.derive.activity import LEAST_SAMPLES
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
-from ...probes.model.process_key import key_of
 from ...probes.model.rank_readings import StackReading, StackThreadReading, ThreadsReading
 from ..drawing import format
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, left, plain
-from ..reports.rank_lines import ORIGINS
+from ..drawing.rank_words import ORIGINS
 
 _STATES = {
     "R": "runs, or is ready to",
@@ -31,7 +30,7 @@ ASKED = "no stack yet: it has been asked for"
 
 def rank_stack_lines(frame: Frame, rank: RankFrame, width: int) -> list[Line]:
     """All that is known of where it is; any number of lines."""
-    reading = reading_of(frame, rank)
+    reading = frame.stacks_of(rank)
     if reading is not None and any(thread.frames for thread in reading.threads):
         return [*_shares(rank, width), *reading_lines(reading, width)]
     why = why_no_stack(frame, rank)
@@ -44,20 +43,11 @@ def reading_lines(reading: StackReading, width: int) -> list[Line]:
     return [*_state_after(reading, width), *_threads(reading, width)]
 
 
-def reading_of(frame: Frame, rank: RankFrame) -> StackReading | None:
-    """The dumps of a rank."""
-    key = key_of(rank)
-    return next(
-        (each for each in frame.stacks if key_of(each) == key),
-        None,
-    )
-
-
 def why_no_stack(frame: Frame, rank: RankFrame) -> str:
     """One sentence, with what would lift it; also where it will come in a moment."""
     if rank.ended_age_seconds is not None:
         return f"it died {format.duration(rank.ended_age_seconds)} ago: it has no stack any more"
-    reading = reading_of(frame, rank)
+    reading = frame.stacks_of(rank)
     if reading is not None and reading.refusal:
         return f"no stack: {reading.refusal}"
     source = frame.source("stacks")

@@ -10,12 +10,11 @@ import msgspec
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
-from ..drawing.finding_words import runs_text
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, left, plain, right
 from ..drawing.phase_marks import phase_bar
+from ..drawing.rank_words import STOPPED, name_of_rank, ranks_text
 from ..drawing.target import Block, rank_target
-from ..reports.rank_lines import STOPPED
 from ..session.view import View
 from .gpu_cells import phase_spans
 from .rank_delays import Delay
@@ -56,11 +55,6 @@ def rank_block(
     return Block([header, *lines], [None, *targets])
 
 
-def name_of_rank(rank: RankFrame) -> str:
-    """``r3``; the pid of one that tells no number."""
-    return f"pid {rank.pid}" if rank.rank is None else f"r{rank.rank}"
-
-
 def state_text(rank: RankFrame) -> tuple[str, str]:
     """What is out of the ordinary about a rank, and the role to say it in; empty where nothing is."""
     if rank.ended_age_seconds is not None:
@@ -84,11 +78,6 @@ def died_text(rank: RankFrame) -> str:
     phase = f"in {plain(rank.phase)} " if rank.phase else ""
     step = "" if rank.current_step is None else f"of step {format.grouped(rank.current_step)}, "
     return f"{phase}{step}{format.duration(rank.ended_age_seconds)} ago"
-
-
-def ranks_text(ranks: Sequence[int]) -> str:
-    """``r0-2,4``."""
-    return f"r{runs_text(ranks)}"
 
 
 def _unit(job: JobFrame) -> str:

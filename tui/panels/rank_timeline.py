@@ -12,10 +12,10 @@ from ..drawing import format
 from ..drawing.glyphs import DOT, ELLIPSIS, WAITS
 from ..drawing.lines import Line, LineBuilder, Span, heading, left, plain, spans_width
 from ..drawing.phase_marks import in_order, letter_of, role_of_phase, run_of
+from ..drawing.rank_words import name_of_rank, ranks_text
 from ..drawing.target import Block, rank_target
 from ..session.view import View
 from .rank_delays import Past
-from .rank_table import name_of_rank, ranks_text
 
 NAMES = 6
 """Cells for the ranks."""

@@ -8,9 +8,8 @@ from ...probes.derive.stack_groups import StackGroup
 from ..drawing.glyphs import MORE_ABOVE, MORE_BELOW, SELECTED
 from ..drawing.lines import Line, LineBuilder, left, plain
 from ..drawing.phase_marks import role_of_phase
-from ..reports.rank_lines import ORIGINS, STOPPED
+from ..drawing.rank_words import ORIGINS, STOPPED, who
 from ..session.view import window
-from .stack_tree import who
 
 _WHO_MOST = 26
 _PHASE_WIDTH = 10

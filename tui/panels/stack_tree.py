@@ -9,9 +9,9 @@ import msgspec
 from ...probes.attribution.stack_phase import is_own, place_of
 from ...probes.derive.stack_groups import StackGroup
 from ...probes.model.rank_readings import StackFrameReading
-from ..drawing.finding_words import runs_text
 from ..drawing.glyphs import BRANCH, DOT, ELLIPSIS, FOLD, TRUNK
 from ..drawing.lines import Line, LineBuilder, plain
+from ..drawing.rank_words import who
 
 
 class Branch(msgspec.Struct):
@@ -38,16 +38,6 @@ def tree_lines(groups: Sequence[StackGroup], width: int, rows: int) -> list[Line
         if len(lines) <= rows:
             break
     return lines[:rows]
-
-
-def who(ranks: Sequence[int | None], pids: Sequence[int]) -> str:
-    """``rank 3``, ``7 ranks 0-2,4-7``, ``pid 812``."""
-    numbers = [rank for rank in ranks if rank is not None]
-    if len(numbers) < len(ranks):
-        return f"pid {pids[0]}" if len(pids) == 1 else f"{len(pids)} processes"
-    return (
-        f"rank {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} ranks {runs_text(numbers)}"
-    )
 
 
 def _grow(groups: list[StackGroup], depth: int) -> Branch:

@@ -11,12 +11,13 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.glyphs import DOT, MORE_BELOW, TRUNK
 from ..drawing.lines import Line, LineBuilder, blank, heading, plain
+from ..drawing.rank_words import who
 from ..drawing.target import Block, Target, rank_target
 from ..session.job_order import no_job_words
 from ..session.view import View
-from .rank_stack import ASKED, rank_stack_lines, reading_of, why_no_stack
+from .rank_stack import ASKED, rank_stack_lines, why_no_stack
 from .stack_groups import group_lines
-from .stack_tree import tree_lines, who
+from .stack_tree import tree_lines
 from .top_line import top_line
 
 BESIDE_FROM = 110
@@ -125,7 +126,7 @@ def _tree(groups: Sequence[StackGroup], width: int, room: int) -> list[Line]:
 def _stack(view: View, rank: RankFrame, first: int, width: int, room: int) -> list[Line]:
     name = who([rank.rank], [rank.pid])
     notes = [f"pid {rank.pid}"] if rank.rank is not None else []
-    reading = reading_of(view.frame, rank)
+    reading = view.frame.stacks_of(rank)
     if reading is not None and reading.main_stacks:
         age = view.frame.monotonic_seconds - reading.monotonic_seconds
         notes += [f"{format.duration(age)} old", "innermost first"]
@@ -159,7 +160,7 @@ def _how(view: View, job: JobFrame, width: int, height: int) -> Iterator[Line]:
     yield taken.line()
     reasons: dict[str, list[RankFrame]] = {}
     for rank in job.ranks:
-        reading = reading_of(view.frame, rank)
+        reading = view.frame.stacks_of(rank)
         if reading is None or not reading.main_stacks:
             reasons.setdefault(why_no_stack(view.frame, rank), []).append(rank)
     for reason, ranks in list(reasons.items())[: _MOST_REASONS if height >= 20 else 1]:
@@ -170,7 +171,7 @@ def _how(view: View, job: JobFrame, width: int, height: int) -> Iterator[Line]:
 
 
 def _taken(view: View, job: JobFrame) -> Iterator[str]:
-    readings = [found for rank in job.ranks if (found := reading_of(view.frame, rank))]
+    readings = [found for rank in job.ranks if (found := view.frame.stacks_of(rank))]
     dumps = sum(reading.taken for reading in readings)
     yield "py-spy, nonblocking"
     if not dumps:

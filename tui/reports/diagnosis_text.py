@@ -8,10 +8,15 @@ from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...rules.finding import Blind, Finding, Judgement
 from ..drawing import format
-from ..drawing.finding_words import evidence_text, runs_text, subject_text, sureness_text
+from ..drawing.finding_words import (
+    blind_reasons,
+    evidence_text,
+    runs_text,
+    subject_text,
+    sureness_text,
+)
 from ..drawing.lines import plain_text
 from ..drawing.missing import mute_gpus, why_no_gpus
-from ..panels.no_findings import blind_reasons
 from .rank_lines import ended_lines, group_lines, means_line, rank_lines, without_ended
 
 

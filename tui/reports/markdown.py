@@ -5,8 +5,7 @@ from __future__ import annotations
 from ...probes.model.frame import Frame
 from ...rules.finding import Finding
 from ..drawing import format
-from ..drawing.finding_words import evidence_text, subject_text
-from ..panels.finding_lines import symptoms_of
+from ..drawing.finding_words import evidence_text, subject_text, symptoms_of
 
 
 def finding_markdown(finding: Finding, frame: Frame, others: tuple[Finding, ...] = ()) -> str:

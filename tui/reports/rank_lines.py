@@ -14,10 +14,7 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.process_key import key_of
 from ...rules.distributed.rank_gone import how
 from ..drawing import format
-
-STOPPED = "STOPPED"
-"""What is said of one that the kernel does not let run: that its phase grows old is no news then."""
-ORIGINS = {"measured": "probe", "sampled": "stacks", "inferred": "threads"}
+from ..drawing.rank_words import ORIGINS, STOPPED
 
 
 def group_lines(job: JobFrame, frame: Frame, *, stacks: bool) -> Iterator[str]:

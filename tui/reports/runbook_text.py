@@ -1,43 +1,14 @@
-"""``gputop rules``: the catalogue as a table, and one rule's runbook as a page."""
+"""The catalogue as a table, and one rule's runbook as a page."""
 
 from __future__ import annotations
 
-import shutil
 import textwrap
 from collections.abc import Iterator, Mapping
 
 from ...rules.catalogue import RULES
 from ...rules.rule import Threshold
-from ...rules.runbook import Runbook, UnknownRule, find, runbook, severity_words
-from ..console.errors import UsageError
-from ..console.exits import OK
-from ..console.output import say
-from ..console.thresholds import thresholds
+from ...rules.runbook import Runbook, severity_words
 from ..drawing.format import duration, quantity
-
-
-def print_rules(rule_id: str | None, settings: str | None) -> int:
-    """Print all rules, or one; returns the exit code.
-
-    Args:
-        rule_id: of the one.
-        settings: file with other thresholds, or ``None``.
-
-    Raises:
-        UsageError: when there is no such rule, or the file cannot be used.
-    """
-    changed = thresholds(settings)
-    if rule_id is None:
-        say("\n".join(_table()))
-        return OK
-    try:
-        rule = find(rule_id)
-    except UnknownRule as error:
-        raise UsageError(str(error)) from error
-    width = min(100, shutil.get_terminal_size((100, 24)).columns)
-    page = runbook(rule)
-    say("\n".join(page_lines(page, width, changed.get(page.id, {}))))
-    return OK
 
 
 def page_lines(page: Runbook, width: int, changed: Mapping[str, float]) -> Iterator[str]:
@@ -86,7 +57,8 @@ def _shown(value: float, unit: str) -> str:
     return raw if people == raw else f"{raw} ({people})"
 
 
-def _table() -> Iterator[str]:
+def table_lines() -> Iterator[str]:
+    """A line a rule."""
     width = max(len(rule.name) for rule in RULES)
     for rule in RULES:
         yield f"{rule.id:6}  {severity_words(rule):16} {rule.name:{width}}  {rule.next_step}"

@@ -9,8 +9,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.lines import plain_text
-from ..panels.rank_stack import reading_of
-from ..panels.stack_tree import who
+from ..drawing.rank_words import who
 from .rank_lines import group_lines, means_line, rank_lines
 
 
@@ -31,7 +30,7 @@ def stacks_text(frame: Frame, job: JobFrame, rank: RankFrame | None) -> str:
 
 
 def _threads(frame: Frame, rank: RankFrame) -> Iterator[str]:
-    reading = reading_of(frame, rank)
+    reading = frame.stacks_of(rank)
     for thread in reading.threads if reading else ():
         yield ""
         yield f"{who([rank.rank], [rank.pid])}, thread {thread.name or thread.os_thread_id or '?'}"

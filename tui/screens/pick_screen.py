@@ -8,11 +8,10 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ...probes.model.job_frames import JobFrame
-from ..commands.job_choice import job_words, pid_of
 from ..drawing import format
 from ..drawing.columns import chosen_line
 from ..drawing.glyphs import DOT
-from ..drawing.job_words import command_words
+from ..drawing.job_words import command_words, job_words, pid_of
 from ..drawing.lines import LineBuilder, blank, heading
 from ..drawing.target import Block, Target
 from ..panels.top_line import top_line

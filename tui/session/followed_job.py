@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...probes.jobs.ownership import job_of
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from .asked_process import AskedProcess
-from .jobs_of import job_of
 from .view import Asked
 
 PATIENCE_SECONDS = 5.0

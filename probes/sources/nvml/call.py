@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from .names import LOST, NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED, driver_says
+from ...model.missing_reasons import LOST, NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
+from .names import driver_says
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

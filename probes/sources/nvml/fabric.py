@@ -6,8 +6,8 @@ import ctypes
 from functools import partial
 from typing import Any
 
+from ...model.missing_reasons import NOT_OFFERED
 from .call import Answer, Calls, Fields
-from .names import NOT_OFFERED
 
 FABRIC_FIELDS = ("fabric_state", "fabric_health")
 _STATES = {1: "not started", 2: "in progress", 3: "completed"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...model.missing_reasons import NOT_UNDER_MIG
 from ...model.throttle_reasons import throttle_words
 from .call import Answer, Calls, Fields
 from .field_values import (
@@ -18,7 +19,6 @@ from .field_values import (
     Values,
     read_fields,
 )
-from .names import NOT_UNDER_MIG
 from .units import celsius, count, hertz, part_of, ratio, thousandths, total, watts, word
 
 _FIELDS: tuple[Field, ...] = (

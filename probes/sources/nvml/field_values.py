@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from ...model.missing_reasons import NO_VALUE, NOT_OFFERED
 from .call import Answer, Calls
-from .names import NO_VALUE, NOT_OFFERED
 
 Field = tuple[int, int]
 """Field id and scope: 0, a link, or `ALL_LINKS`."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...model.gpu_readings import GpuReading
+from ...model.missing_reasons import LOST, NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
 from ..protocol import SourceError
 from ..watchlist import Interest
 from .call import Answer, Calls, Fields, GpuLost
@@ -15,7 +16,6 @@ from .fast_values import read_fast
 from .gpm import NVLINK_RATES, PCIE_RATES, RATIOS, Gpm
 from .health import read_health
 from .mig import Migs
-from .names import LOST, NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
 from .nvlinks import Links
 from .pcie import PcieRates
 from .processes import Processes

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ...model.missing_reasons import LOST
+
 ARCHITECTURES: dict[int, str] = {
     2: "Kepler",
     3: "Maxwell",
@@ -36,12 +38,6 @@ RECOVERY_ACTIONS: dict[int, str] = {
 NVLINK_GENERATIONS: dict[int, int] = {1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 5, 8: 6}
 """NVML numbers the minor versions too: 2.2 is 3, 4.0 is 6."""
 
-LOST = "GPU is lost"
-NOT_UNDER_MIG = "not available under MIG"
-NOT_SUPPORTED = "not supported by this GPU"
-NOT_OFFERED = "not offered by this driver"
-NO_PERMISSION = "no permission"
-NO_VALUE = "driver gave no value"
 
 DRIVER_SAYS: dict[int, str] = {
     1: "Uninitialized",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from ...model.gpu_readings import NvlinkReading
+from ...model.missing_reasons import NO_VALUE
 from .call import Answer, Calls, Fields
 from .field_values import (
     LINK_CRC_ERRORS,
@@ -25,7 +26,7 @@ from .field_values import (
     Values,
     read_fields,
 )
-from .names import NO_VALUE, NVLINK_GENERATIONS
+from .names import NVLINK_GENERATIONS
 from .units import count, multiple, word
 
 _MOST_LINKS = 36

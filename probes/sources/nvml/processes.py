@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ...model.gpu_readings import GpuProcessReading
+from ...model.missing_reasons import NOT_UNDER_MIG
 from .call import Answer, Calls, Fields
-from .names import NOT_UNDER_MIG
 from .units import count
 
 Kind = Literal["compute", "graphics", "mps"]

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...model.missing_reasons import NO_VALUE
 from .call import Answer
-from .names import NO_VALUE
 
 # NVML_VALUE_NOT_AVAILABLE is all ones in 32 or 64 bits; what reaches NVML through DCGM or as a signed
 # number sits just below 2^31 and 2^63. No real 32-bit value here is as big as that.

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...model.gpu_readings import XidReading
+from ...model.missing_reasons import NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
 from ..protocol import SourceDenied, SourceError, SourceUnsupported
 from .call import Calls, GpuLost
-from .names import NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
 from .session import Gate, Session
 
 _XID = 0x8

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 from ...model.probe_readings import ProbeReading
-from ..processes.process import Gone
-from ..procfs.files import Descriptors, KeptFiles
+from ..procfs.files import Descriptors, Gone, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_stat, parse_status
 from .location import Owner, PageRefused
 from .reader import PageReader, find_page

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...model.probe_readings import ProbeReading
-from ..processes.process import Gone
-from ..procfs.files import Descriptors
+from ..procfs.files import Descriptors, Gone
 from ..procfs.tree import ProcessTree
 from ..watchlist import Interest
 from .directories import PageDirectories

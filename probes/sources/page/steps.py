@@ -8,17 +8,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from ...inprocess import layout
-from ...model.probe_readings import StepReading
+from ...model.probe_readings import LONGEST_STEPS, NEWEST_STEPS, StepReading
 from .state import NANOSECONDS, Read, is_sane, read_ring
 from .values import MOST_WHOLE, real, signed, whole
 
 _LOOKED_AT_AGAIN_NANOSECONDS = 10_000_000_000
 """So long a step may get its GPU times afterwards."""
 _LOOKED_AT_AGAIN = 128
-NEWEST_STEPS = 10
-"""So many of the new steps are read each time, once the past has been told."""
-LONGEST_STEPS = 2
-"""And so many of those before them that took longest: an outlier is not to be missed."""
 _DURATION = struct.Struct("<Q")
 _DURATION_AT = layout.RECORD_HEAD.size + 16
 

@@ -10,7 +10,7 @@ from ...model.process_readings import ProcessReading
 from ...model.rank_readings import BlockedFile
 from ...model.reading import Missing
 from ...model.wait_kinds import wait_kind
-from ..procfs.files import Descriptors, KeptFiles
+from ..procfs.files import Descriptors, Gone, KeptFiles
 from ..procfs.text import (
     TICKS_PER_SECOND,
     Stat,
@@ -31,10 +31,6 @@ _YOUNG_SECONDS = 3.0
 _RUNNING = "it does not sleep"
 _WAITS_FOR_FILES = ("pipe", "disk")
 _UNSEEN = "the kernel does not show it"
-
-
-class Gone(Exception):
-    """The process has ended, or its pid belongs to another one by now."""
 
 
 class Entry:

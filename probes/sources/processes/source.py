@@ -18,14 +18,14 @@ from ...jobs.command_line import is_boundary
 from ...jobs.rank_finder import RankFinder
 from ...model.process_key import key_of
 from ...model.process_readings import ProcessReading
-from ..procfs.files import Descriptors, read_file
+from ..procfs.files import Descriptors, Gone, read_file
 from ..procfs.tree import ProcessTree
 from ..protocol import SourceAbsent, SourceDenied
 from ..watchlist import Interest
 from .attached import fellow_ranks, has_parts, mark_attached, shells_of_ranks
 from .facts import FactsReader
 from .gpu_files import GpuFiles
-from .process import Entry, Gone
+from .process import Entry
 
 EVERY_TICK = 64
 MOST = 1024

@@ -133,3 +133,7 @@ def read_file(path: Path | str, most: int = _READ_BYTES) -> bytes:
         return b"".join(pieces)
     finally:
         os.close(descriptor)
+
+
+class Gone(Exception):
+    """The process has ended, or its pid belongs to another one by now."""

@@ -17,16 +17,8 @@ from .decode import decode_dump
 from .py_spy import TIMEOUT_SECONDS, find_py_spy, run_py_spy
 from .reader import REINSTALL
 
-BLOCKING_SECONDS, EACH_THREAD_SECONDS = 0.0015, 0.00017
-NATIVE_SECONDS = 0.3
-"""Pauses as measured on torch jobs of 2 to 128 threads; the native one varied from 0.04 to 0.3 s."""
 _STOPPED = frozenset("Tt")
 _SETTLING_SECONDS = 0.2
-
-
-def expected_pause(threads: int | None, *, native: bool) -> float:
-    """For how many seconds the target will be stopped, about."""
-    return NATIVE_SECONDS if native else BLOCKING_SECONDS + EACH_THREAD_SECONDS * (threads or 1)
 
 
 def take_exact(pid: int, start_time_seconds: float, *, native: bool) -> StackReading:

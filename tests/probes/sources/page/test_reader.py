@@ -11,6 +11,8 @@ import pytest
 
 from gputop.probes.inprocess import layout
 from gputop.probes.model.probe_readings import (
+    LONGEST_STEPS,
+    NEWEST_STEPS,
     AllocatorReading,
     CollectiveReading,
     DdpReading,
@@ -18,7 +20,6 @@ from gputop.probes.model.probe_readings import (
 )
 from gputop.probes.sources.page.phases import SEGMENTS
 from gputop.probes.sources.page.reader import PageReader
-from gputop.probes.sources.page.steps import LONGEST_STEPS, NEWEST_STEPS
 
 from fixtures.pages import FACTS, GAUGES, SECOND, C, MadePage, step, trained_page
 

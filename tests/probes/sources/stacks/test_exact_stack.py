@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gputop.probes.attach.stack_pause import expected_pause
 from gputop.probes.sources.procfs.target import TargetError, start_time_of
-from gputop.probes.sources.stacks.exact_stack import expected_pause, take_exact
+from gputop.probes.sources.stacks.exact_stack import take_exact
 
 from support.ready_process import SPINS, python
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ...probes.model.frame import Frame
-from ...probes.model.job_frames import JobFrame
+from ..model.frame import Frame
+from ..model.job_frames import JobFrame
 
 
 def job_of(frame: Frame, pid: int) -> JobFrame | None:
