@@ -1,5 +1,5 @@
 """Texts come from drivers, from processes and from recordings, and may hold anything: nothing of that
-reaches a terminal, whatever it is told about and wherever it is shown."""
+reaches a terminal, whatever it is reported about and wherever it is shown."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_no_screen_draws_them(scenario: str, gutted: bool, size: tuple[int
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("gutted", [False, True], ids=["told", "missing"])
+@pytest.mark.parametrize("gutted", [False, True], ids=["reported", "missing"])
 @pytest.mark.parametrize("scenario", ["gpu-lost", "rank-died"])
 def test_no_report_prints_them(scenario: str, gutted: bool) -> None:
     judgement = judged(scenario, gutted=gutted)
@@ -135,6 +135,6 @@ def test_no_complaint_and_no_report_does_whoever_made_it(
 ) -> None:
     complain(f"process 7 ({EVIL}) is none")
     say(f"one {EVIL} two", ascii_only=True)
-    told = capfd.readouterr()
-    assert told.err == "gputop: process 7 (?[2J?????) is none\n"
-    assert told.out.splitlines()[0] == "one ?[2J????"
+    reported = capfd.readouterr()
+    assert reported.err == "gputop: process 7 (?[2J?????) is none\n"
+    assert reported.out.splitlines()[0] == "one ?[2J????"

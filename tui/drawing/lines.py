@@ -1,4 +1,4 @@
-"""Lines of text with roles: what pictures are made of before any colour is known."""
+"""Lines of text with roles: what pictures are made of before any color is known."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The directories that pages lie in, and the pages of the dead among them.
 
-A page outlives its process where that was killed. It is what there is to learn from, so it is told
+A page outlives its process where that was killed. It is what there is to learn from, so it is reported
 for a day and left where it is: removing it is for the owner's next probe.
 """
 
@@ -35,7 +35,7 @@ _Key = tuple[int, int, int]
 class _Dead(msgspec.Struct):
     reading: ProbeReading
     directory: str
-    told: int = 0
+    reported: int = 0
 
 
 class _Directory(msgspec.Struct):
@@ -62,7 +62,7 @@ class PageDirectories:
         self._living: dict[str, frozenset[int]] = {}
         self._dead: dict[_Key, _Dead] = {}
         self._judged: set[_Key] = set()
-        """Dead, and not told: too old, refused, or ended well."""
+        """Dead, and not reported: too old, refused, or ended well."""
 
     def look(self) -> tuple[frozenset[int], frozenset[int]]:
         """The living processes that have a page, and those of them that are new since the last look."""
@@ -77,7 +77,7 @@ class PageDirectories:
         living = frozenset[int]().union(*self._living.values())
         return living, living - before
 
-    def bury(self, owner: Owner, left: ProbeReading | None) -> None:
+    def hide(self, owner: Owner, left: ProbeReading | None) -> None:
         """A process that was watched is gone, and this is what it has left."""
         key = (owner.user_id, owner.inner_pid, owner.start_ticks)
         if left is None:
@@ -86,7 +86,7 @@ class PageDirectories:
             self._dead[key] = _Dead(left, "")
 
     def dead(self) -> Iterator[ProbeReading]:
-        """What the dead of the last day have left. Their history is told twice, and then no more."""
+        """What the dead of the last day have left. Their history is reported twice, and then no more."""
         now = time.monotonic()
         for key, dead in list(self._dead.items()):
             if now - (dead.reading.ended_monotonic_seconds or 0.0) > _TOLD_SECONDS:
@@ -94,8 +94,8 @@ class PageDirectories:
                 self._judge(key)
                 continue
             yield dead.reading
-            dead.told += 1
-            if dead.told == 2:  # a reading may be replaced by the next before a sample takes it
+            dead.reported += 1
+            if dead.reported == 2:  # a reading may be replaced by the next before a sample takes it
                 dead.reading = msgspec.structs.replace(dead.reading, steps=(), segments=())
 
     def _directories(self) -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""The two texts of a state page: facts, which seldom change, and gauges, looked at once a second."""
+"""The two texts of a state page: facts, which rarely change, and gauges, looked at once a second."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TEXTS = {
     "nccl": "nccl_version",
     "precision": "precision",
     "device_uuid": "device_uuid",
-    "trouble": "trouble",
+    "trouble": "error",
 }
 _WHOLES = ("rank", "local_rank", "world_size")
 _ALLOCATOR = ("allocated_bytes", "reserved_bytes", "inactive_split_bytes", "alloc_retries", "ooms")
@@ -54,7 +54,7 @@ class Group(NamedTuple):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What seldom changes."""
+    """What rarely changes."""
 
     fields: _Fields = msgspec.field(default_factory=dict[str, Any])
     """Of a `ProbeReading`, as they stand."""
@@ -70,7 +70,7 @@ class Gauges(msgspec.Struct, frozen=True):
     """What is looked at once a second."""
 
     taken: int = 0
-    """Nanoseconds of the monotonic clock; 0: not told."""
+    """Nanoseconds of the monotonic clock; 0: not reported."""
     fields: _Fields = msgspec.field(default_factory=dict[str, Any])
     loader: _Fields = msgspec.field(default_factory=dict[str, Any])
 
@@ -87,7 +87,7 @@ def parse_facts(payload: bytes) -> Facts:
         fields["socket"] = socket
     hooks = _texts(found.get("hooks"), _MOST_HOOKS)
     if hooks:
-        fields["hooks"] = hooks
+        fields["instruments"] = hooks
     main_slot = whole(found.get("main_slot"), layout.THREADS - 1)
     return Facts(
         fields=fields,
@@ -110,7 +110,7 @@ def parse_gauges(payload: bytes) -> Gauges:
             "gc_pauses": whole(found.get("gc_pauses")),
             "gc_pause_seconds": None if pauses is None else pauses / 1e9,
             "recompiles": whole(found.get("recompiles")),
-            "cost_ratio": real(found.get("cost_ratio")),
+            "overhead_ratio": real(found.get("cost_ratio")),
         }
     )
     return Gauges(whole(found.get("at"), 2**62) or 0, fields, _loader_fields(found.get("loader")))

@@ -1,4 +1,4 @@
-"""The file that a process stands still at, and the mount it lies on: told by the system call it is in.
+"""The file that a process stands still at, and the mount it lies on: reported by the system call it is in.
 
 Nothing here touches the file or its mount, which may hang for ever. Of a call that names its file by a
 text in the process's memory, that is read only while the process can be interrupted.

@@ -1,4 +1,4 @@
-"""What seldom changes about a process: who, what, where. Read once, and again now and then."""
+"""What rarely changes about a process: who, what, where. Read once, and again now and then."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Facts(msgspec.Struct):
     environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     missing: Missing = msgspec.field(default_factory=dict[str, str])
     in_process_group: bool = False
-    """Told of those alone that multiprocessing started."""
+    """Said of those alone that multiprocessing started."""
 
     @property
     def whole(self) -> bool:
@@ -90,7 +90,7 @@ class FactsReader:
         status = parse_status(files.read_once("status", _STATUS_BYTES))
         facts = Facts(user_id=status.user_id, namespace_pids=status.namespace_pids)
         if status.user_id is None:
-            facts.missing["user"] = "not told by the kernel"
+            facts.missing["user"] = "not reported by the kernel"
         else:
             facts.user = self._users.name(status.user_id)
         self._add_cpus(facts, status.allowed_cpus)
@@ -123,7 +123,7 @@ class FactsReader:
 
     def _add_cpus(self, facts: Facts, allowed: frozenset[int] | None) -> None:
         if allowed is None:
-            facts.missing["allowed_cpus"] = "not told by the kernel"
+            facts.missing["allowed_cpus"] = "not reported by the kernel"
         else:
             # The mask also has the cores that could be plugged in some day.
             facts.allowed_cpus = len(allowed if self._online is None else allowed & self._online)

@@ -37,21 +37,23 @@ with gputop.phase("forward"):
 def test_a_hook_that_costs_too_much_goes_and_says_why() -> None:
     with job(BUSY) as running:
         assert running.line() == "in"
-        wait_until(lambda: reading_of(running.pid).cost_ratio is not None, 30, "it is reckoned")
-        assert (reading_of(running.pid).cost_ratio or 0.0) > LIMIT
-        wait_until(lambda: reading_of(running.pid).hooks["gc"] != "on", 30, "the hook goes")
-        why = reading_of(running.pid).hooks["gc"]
+        wait_until(lambda: reading_of(running.pid).overhead_ratio is not None, 30, "it is reckoned")
+        assert (reading_of(running.pid).overhead_ratio or 0.0) > LIMIT
+        wait_until(lambda: reading_of(running.pid).instruments["gc"] != "on", 30, "the hook goes")
+        why = reading_of(running.pid).instruments["gc"]
         assert re.fullmatch(r"off: the probe took \d+\.\d% of the time, this most of it", why)
-        wait_until(lambda: (reading_of(running.pid).cost_ratio or 0.0) < LIMIT, 30, "it is cheap")
+        wait_until(
+            lambda: (reading_of(running.pid).overhead_ratio or 0.0) < LIMIT, 30, "it is cheap"
+        )
 
 
 def test_a_calm_job_keeps_all_hooks() -> None:
     with job(CALM) as running:
         assert running.line() == "in"
-        wait_until(lambda: reading_of(running.pid).cost_ratio is not None, 30, "it is reckoned")
+        wait_until(lambda: reading_of(running.pid).overhead_ratio is not None, 30, "it is reckoned")
         reading = reading_of(running.pid)
-    assert (reading.cost_ratio or 0.0) < LIMIT
-    assert set(reading.hooks.values()) == {"on"}
+    assert (reading.overhead_ratio or 0.0) < LIMIT
+    assert set(reading.instruments.values()) == {"on"}
 
 
 def test_a_hook_that_goes_wrong_ends_alone_and_the_job_hears_nothing() -> None:
@@ -60,4 +62,4 @@ def test_a_hook_that_goes_wrong_ends_alone_and_the_job_hears_nothing() -> None:
         assert state.startswith("TypeError: ")
         assert running.line() == "in"
         reading = reading_of(running.pid)
-    assert (reading.phase, reading.hooks) == ("forward", {"gc": state, "control": "on"})
+    assert (reading.phase, reading.instruments) == ("forward", {"gc": state, "control": "on"})
