@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from ..probes.frame import Frame, JobFrame, RankFrame
+from ..probes.model.frame import Frame
+from ..probes.model.job_frames import JobFrame, RankFrame
 
 UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
 """While a rank is in one of these, low utilisation and the like say nothing, and no step is due."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from probe_job import job, reading_of
-from terminal import wait_until
+from support.probe_job import job, reading_of
+from support.terminal import wait_until
 
 LIMIT = 0.01
 

@@ -14,8 +14,8 @@ import pytest
 
 from gputop.probes.inprocess import layout
 
-from probe_job import FOLDER, job
-from terminal import wait_until
+from support.probe_job import FOLDER, job
+from support.terminal import wait_until
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounts file systems: needs root")
 

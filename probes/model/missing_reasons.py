@@ -1,0 +1,20 @@
+"""Why a value is missing, in the phrases that more than one part must know."""
+
+from __future__ import annotations
+
+LOST = "GPU is lost"
+
+
+NOT_UNDER_MIG = "not available under MIG"
+
+
+NOT_SUPPORTED = "not supported by this GPU"
+
+
+NOT_OFFERED = "not offered by this driver"
+
+
+NO_PERMISSION = "no permission"
+
+
+NO_VALUE = "driver gave no value"
