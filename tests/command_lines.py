@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gputop.probes.secrets import MASK, mask_command
+from gputop.probes.sources.procfs.redaction import MASK, mask_command
 
 FIXTURES = Path(__file__).parent / "fixtures"
 _DRAWN = re.compile(r"\{([xbABud])(\d+)\}")

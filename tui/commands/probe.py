@@ -43,7 +43,7 @@ def probe(options: Namespace) -> int:
             return _profile(pid, options.steps or _DEFAULT_STEPS, options.output)
         if question == "memory-snapshot":
             path = _path(options.output, f"gputop-memory-{pid}.pickle")
-            print(ask(pid, {"command": question, "path": path}, seconds=120)["path"])
+            say(str(ask(pid, {"command": question, "path": path}, seconds=120)["path"]))
             return OK
         return _put(_text(pid, question), options.output)
     except ProbeError as error:
@@ -60,15 +60,17 @@ def _text(pid: int, question: str) -> str:
 
 
 def _put(text: str, output: str | None) -> int:
+    """Print or write what the job said: JSON or lines of text."""
+    is_json = text.lstrip().startswith(("{", "["))
     if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        say_json(text.rstrip("\n").encode("utf-8", "replace")) if is_json else say(text.rstrip("\n"))
         return OK
     try:
         with Path(output).open("x", encoding="utf-8") as file:
-            file.write(text)
+            file.write(plain_json(text) if is_json else plain_text(text.split("\n")))
     except OSError as error:
         return complain(f"{output} is not written: {error.strerror}", COULD_NOT_LOOK)
-    print(output)
+    say(output)
     return OK
 
 
@@ -106,7 +108,7 @@ def _profile(pid: int, steps: int, output: str | None) -> int:
         raise
     if state["state"] != "done":
         return complain(f"nothing was recorded: {state['reason']}", COULD_NOT_LOOK)
-    print(path)
+    say(path)
     return OK
 
 
