@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.glyphs import DASH
+from ..drawing.lines import plain_json, plain_text
 
 _POLL_SECONDS = 0.2
 _DEFAULT_STEPS = 3
@@ -63,7 +63,10 @@ def _put(text: str, output: str | None) -> int:
     """Print or write what the job said: JSON or lines of text."""
     is_json = text.lstrip().startswith(("{", "["))
     if output is None:
-        say_json(text.rstrip("\n").encode("utf-8", "replace")) if is_json else say(text.rstrip("\n"))
+        if is_json:
+            say_json(text.rstrip("\n").encode("utf-8", "replace"))
+        else:
+            say(text.rstrip("\n"))
         return OK
     try:
         with Path(output).open("x", encoding="utf-8") as file:

@@ -8,13 +8,24 @@ from enum import Enum
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _ROOT = re.compile(
     r"(?i:pass|pwd|secret|token|key|auth|cred|cookie|bearer|signature|jwt|netrc|psk"
-    r"|(?:pat|sas|sig|otp)(?![a-z]))"
+    r"|(?:pat|sas|sig|otp|pw)(?![a-z]))"
 )
 """Without one of these no word below can occur in a name; most names are done with here."""
 _ALWAYS = frozenset(
     {"password", "passwd", "pwd", "passphrase", "secret", "secrets", "credential", "credentials"}
     | {"authorization", "bearer", "cookie", "signature", "sig", "cred", "creds", "jwt", "psk"}
-    | {"passcode", "pat", "otp", "netrc", "sshpass", "storepass", "keypass", "dbpass", "passin"}
+    | {
+        "passcode",
+        "pw",
+        "pat",
+        "otp",
+        "netrc",
+        "sshpass",
+        "storepass",
+        "keypass",
+        "dbpass",
+        "passin",
+    }
     | {"passout", "extraheader"}
 )
 _ALWAYS_ENDS = ("password", "passwd", "passphrase", "secret", "pwd")
@@ -61,7 +72,19 @@ _ABOUT = frozenset(
     | {"rate", "count", "enabled", "disabled", "mode", "type", "types", "stdin", "prompt", "policy"}
     | {"version", "env", "var", "column", "col", "dim", "dims", "size", "expiry", "ttl", "timeout"}
     | {"provider", "method", "algorithm", "algo", "required", "format", "index", "num", "level"}
-    | {"ref", "limit", "store", "folder", "filename", "fd", "duration", "age", "days", "seconds"}
+    | {
+        "helper",
+        "ref",
+        "limit",
+        "store",
+        "folder",
+        "filename",
+        "fd",
+        "duration",
+        "age",
+        "days",
+        "seconds",
+    }
 )
 
 

@@ -57,8 +57,20 @@ _KUBECTL = (_habit("secret secrets", pairs={"--from-literal": "="}),)
 
 HABITS: Mapping[str, tuple[Habit, ...]] = MappingProxyType(
     dict.fromkeys(
-        ("docker", "podman", "nerdctl", "buildah", "skopeo", "oras", "helm", "crane", "apptainer")
-        + ("singularity", "az", "regctl"),
+        (
+            "docker",
+            "podman",
+            "nerdctl",
+            "buildah",
+            "skopeo",
+            "oras",
+            "helm",
+            "crane",
+            "apptainer",
+            "singularity",
+            "az",
+            "regctl",
+        ),
         _LOGIN_P,
     )
     | dict.fromkeys(

@@ -16,6 +16,8 @@ _PATH = re.compile(
 _DRAWN = re.compile(r"[A-Za-z0-9+/_=.~%-]{16,}")
 _CHANGES = re.compile(r"[A-Za-z][0-9]|[0-9][A-Za-z]|[a-z][A-Z]")
 _DRAWN_CHANGES = 3
+_MIXED = re.compile(r"[A-Za-z0-9+_=.~!@#%-]{8,64}")
+_MIXED_CHANGES = 2
 _HEX = re.compile(r"[0-9a-fA-F-]{16,}")
 _PAIR = re.compile(r"[^\s:/]+:[^\s/]+")
 
@@ -37,12 +39,97 @@ _SHAPES = re.compile(
 )
 """The forms that their issuers gave to keys, as secret scanners know them."""
 _SHORTEST_SHAPE = 14
-_SHAPE_STARTS = tuple(
-    "hf_ api_org_ sk- pk- rk- sk_ pk_ rk_ gsk_ gsk- xai- xai_ pplx- pplx_ tvly- tvly_ csk- csk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat-"
-    " gldt- glrt- glptt- glcbt- glsoat- glc_ glsa_ xoxa- xoxb- xoxc- xoxd- xoxe- xoxp- xoxr- xoxs-"
-    " xapp- nvapi- dckr_ pypi-Ag npm_ rubygems_ AKIA ASIA ABIA ACCA AIza ya29. GOCSPX- 1//0 wandb_v1_ hvs. hvb."
-    " hvr. tskey- SG. doo_v1_ dop_v1_ dor_v1_ lin_api_ lin_oauth_ shpat_ shpca_ shppa_ shpss_ dapi r8_ AGE-SECRET-KEY-1 whsec_ sntrys_ ATATT3 ATCTT3"
-    " PMAK- NRAK- xkeysib- lsv2_ nfp_ sbp_ pul- figd_ dp.pt. dp.st. dp.ct. dp.sa. key- eyJ".split()
+_SHAPE_STARTS = (
+    "hf_",
+    "api_org_",
+    "sk-",
+    "pk-",
+    "rk-",
+    "sk_",
+    "pk_",
+    "rk_",
+    "gsk_",
+    "gsk-",
+    "xai-",
+    "xai_",
+    "pplx-",
+    "pplx_",
+    "tvly-",
+    "tvly_",
+    "csk-",
+    "csk_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "gldt-",
+    "glrt-",
+    "glptt-",
+    "glcbt-",
+    "glsoat-",
+    "glc_",
+    "glsa_",
+    "xoxa-",
+    "xoxb-",
+    "xoxc-",
+    "xoxd-",
+    "xoxe-",
+    "xoxp-",
+    "xoxr-",
+    "xoxs-",
+    "xapp-",
+    "nvapi-",
+    "dckr_",
+    "pypi-Ag",
+    "npm_",
+    "rubygems_",
+    "AKIA",
+    "ASIA",
+    "ABIA",
+    "ACCA",
+    "AIza",
+    "ya29.",
+    "GOCSPX-",
+    "1//0",
+    "wandb_v1_",
+    "hvs.",
+    "hvb.",
+    "hvr.",
+    "tskey-",
+    "SG.",
+    "doo_v1_",
+    "dop_v1_",
+    "dor_v1_",
+    "lin_api_",
+    "lin_oauth_",
+    "shpat_",
+    "shpca_",
+    "shppa_",
+    "shpss_",
+    "dapi",
+    "r8_",
+    "AGE-SECRET-KEY-1",
+    "whsec_",
+    "sntrys_",
+    "ATATT3",
+    "ATCTT3",
+    "PMAK-",
+    "NRAK-",
+    "xkeysib-",
+    "lsv2_",
+    "nfp_",
+    "sbp_",
+    "pul-",
+    "figd_",
+    "dp.pt.",
+    "dp.st.",
+    "dp.ct.",
+    "dp.sa.",
+    "key-",
+    "eyJ",
 )
 """What they begin with."""
 
@@ -67,7 +154,15 @@ def is_secret_value(kind: Holds, value: str) -> bool:
         return True
     if _PATH.fullmatch(value) and not any(map(looks_drawn, value.split("/"))):
         return False
-    return kind is Holds.TOKEN or looks_drawn(value)
+    return kind is Holds.TOKEN or looks_drawn(value) or _is_word_with_digits(value)
+
+
+def _is_word_with_digits(value: str) -> bool:
+    """Whether it mixes letters and digits as passwords do, and as names of metrics do not."""
+    if _MIXED.fullmatch(value) is None or value.isdigit():
+        return False
+    changes = sum(1 for _ in _CHANGES.finditer(value))
+    return changes >= _MIXED_CHANGES and any(character.isdigit() for character in value)
 
 
 def looks_drawn(value: str) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gputop.probes.sources.procfs.redaction import MASK, is_secret_name, mask_command, mask_text
 
-from command_lines import lines_of, scored
+from support.command_lines import lines_of, scored
 
 SECRET = "Zq9xKw3vTn7Lm2"
 
@@ -107,8 +107,21 @@ def test_secret_names(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["--token-length", "--password-file", "PASS_RATE", "--sas_rec", "key_dim", "--no-jwt-enabled"]
-    + ["sort-key", "num_keys", "public-key", "--path", "design", "tokens_per_batch", "AUTH_MODE"],
+    [
+        "--token-length",
+        "--password-file",
+        "PASS_RATE",
+        "--sas_rec",
+        "key_dim",
+        "--no-jwt-enabled",
+        "sort-key",
+        "num_keys",
+        "public-key",
+        "--path",
+        "design",
+        "tokens_per_batch",
+        "AUTH_MODE",
+    ],
 )
 def test_names_without_a_secret(name: str) -> None:
     assert not is_secret_name(name)
@@ -134,8 +147,18 @@ def test_corpora_stay_masked() -> None:
 
 
 PIECES = st.sampled_from(
-    ["docker", "login", "-p", "-u", "curl", "wandb", "mysql", "-psecret", "a:b", "--token", "x=y"]
-    + [
+    [
+        "docker",
+        "login",
+        "-p",
+        "-u",
+        "curl",
+        "wandb",
+        "mysql",
+        "-psecret",
+        "a:b",
+        "--token",
+        "x=y",
         "HF_TOKEN=",
         "'",
         '"',
@@ -150,8 +173,6 @@ PIECES = st.sampled_from(
         "u:p@h",
         "/hook/",
         "B7x",
-    ]
-    + [
         "Authorization: ",
         "Bearer ",
         "Cookie: ",
@@ -160,9 +181,13 @@ PIECES = st.sampled_from(
         "Server=a;",
         "Pwd=",
         "***",
-    ]
-    + ["auth=(", "login(", "'KEY','v'", "eyJhbGciOi", "AKIA7", "-----BEGIN PRIVATE KEY-----", "$X"]
-    + [
+        "auth=(",
+        "login(",
+        "'KEY','v'",
+        "eyJhbGciOi",
+        "AKIA7",
+        "-----BEGIN PRIVATE KEY-----",
+        "$X",
         "0123456789abcdef0123456789abcdef",
         "password: ",
         "--from-literal=a=",
@@ -219,9 +244,37 @@ def test_the_shape_stays(argv: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["a-", '"', "a=:", "https://", "--token ", "bearer ", "eyJ", " ", "-----BEGIN ", "x:"]
-    + ["\\", "'", "(", "login('", "'a',", "echo x|", "curl -u a:b ", "https://h/hook/", "Server=a;"]
-    + ["$(", "${", "token=${", "cookie:", "a1B2", "wandb login 'x ", '\\"', "%", "sk-", "hf_"],
+    [
+        "a-",
+        '"',
+        "a=:",
+        "https://",
+        "--token ",
+        "bearer ",
+        "eyJ",
+        " ",
+        "-----BEGIN ",
+        "x:",
+        "\\",
+        "'",
+        "(",
+        "login('",
+        "'a',",
+        "echo x|",
+        "curl -u a:b ",
+        "https://h/hook/",
+        "Server=a;",
+        "$(",
+        "${",
+        "token=${",
+        "cookie:",
+        "a1B2",
+        "wandb login 'x ",
+        '\\"',
+        "%",
+        "sk-",
+        "hf_",
+    ],
 )
 def test_long_hostile_text_takes_no_time(piece: str) -> None:
     mask_text(piece * (200_000 // len(piece)))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gputop.probes.sources.procfs.redaction import MASK, mask_command
 
-FIXTURES = Path(__file__).parent / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
 _DRAWN = re.compile(r"\{([xbABud])(\d+)\}")
 _ALPHABETS = {
     "x": "0123456789abcdef",
