@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from .secret_names import Holds
 
@@ -19,7 +20,6 @@ _DRAWN_CHANGES = 3
 _MIXED = re.compile(r"[A-Za-z0-9+_=.~!@#%-]{8,64}")
 _MIXED_CHANGES = 2
 _HEX = re.compile(r"[0-9a-fA-F-]{16,}")
-_PAIR = re.compile(r"[^\s:/]+:[^\s/]+")
 
 _SHAPES = re.compile(
     r"(?<![A-Za-z0-9])(?:hf_(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|hf_[A-Za-z]{34}|api_org_[A-Za-z0-9]{16,}"
@@ -172,12 +172,8 @@ def looks_drawn(value: str) -> bool:
     has_digit = any(character.isdigit() for character in value)
     if _HEX.fullmatch(value):
         return has_digit and not value.isdigit()
-    changes = 0
-    for _ in _CHANGES.finditer(value):
-        changes += 1
-        if changes == _DRAWN_CHANGES:
-            return has_digit
-    return False
+    changes = islice(_CHANGES.finditer(value), _DRAWN_CHANGES)
+    return has_digit and sum(1 for _ in changes) == _DRAWN_CHANGES
 
 
 def concealed(value: str) -> str:
