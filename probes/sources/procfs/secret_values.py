@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import islice
 
 from .secret_names import Holds
@@ -21,7 +22,7 @@ _MIXED = re.compile(r"[A-Za-z0-9+_=.~!@#%-]{8,64}")
 _MIXED_CHANGES = 2
 _HEX = re.compile(r"[0-9a-fA-F-]{16,}")
 
-_SHAPES = re.compile(
+_SHAPES = (
     r"(?<![A-Za-z0-9])(?:hf_(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|hf_[A-Za-z]{34}|api_org_[A-Za-z0-9]{16,}"
     r"|(?:sk|pk|rk|gsk|xai|pplx|tvly|csk)[-_](?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{16,}"
     r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|gl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_-]{12,}"
@@ -37,7 +38,7 @@ _SHAPES = re.compile(
     r"|pul-[a-f0-9]{40}|figd_[A-Za-z0-9_-]{24,}|dp\.(?:pt|st|ct|sa)\.[A-Za-z0-9._-]{24,}|key-[a-f0-9]{32}"
     r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?|eyJ[A-Za-z0-9_-]{48,}={0,2})"
 )
-"""The forms that their issuers gave to keys, as secret scanners know them."""
+"""The forms that their issuers gave to keys, as secret scanners know them. Compiled when one may be there."""
 _SHORTEST_SHAPE = 14
 _SHAPE_STARTS = (
     "hf_",
@@ -141,7 +142,12 @@ def may_have_shape(text: str) -> bool:
 
 def mask_shapes(text: str) -> str:
     """The text without keys that are known by their form."""
-    return text if len(text) < _SHORTEST_SHAPE else _SHAPES.sub(MASK, text)
+    return text if len(text) < _SHORTEST_SHAPE else _shapes().sub(MASK, text)
+
+
+@cache
+def _shapes() -> re.Pattern[str]:
+    return re.compile(_SHAPES)
 
 
 def is_secret_value(kind: Holds, value: str) -> bool:
