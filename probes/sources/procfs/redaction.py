@@ -69,6 +69,10 @@ _PIPED = re.compile(
     r"(\"[^\"|]{1,512}\"|'[^'|]{1,512}'|[^\s|\"'$-][^\s|]{0,512})"
     r"(?=\s{0,8}\|[^|;&]{0,256}?(?:stdin|with-token|passphrase-fd|chpasswd|sudo\s{1,8}-S|login))"
 )
+_HERE = re.compile(
+    r"((?:stdin|with-token|passphrase-fd|chpasswd|sudo\s{1,8}-S|login)[^|;&<]{0,256}<<<\s{0,8})"
+    r"(\"[^\"]{1,512}\"|'[^']{1,512}'|[^\s\"'$]\S{0,512})"
+)
 
 
 def mask_command(argv: Sequence[str]) -> tuple[str, ...]:
@@ -147,6 +151,8 @@ def _masked_sentence(text: str) -> str:
         text = _HEADER.sub(rf"\1{MASK}", text)
         text = _SCHEMES.sub(rf"\1\2{MASK}", text)
         text = _COOKIES.sub(rf"\1{MASK}", text)
+    if "<<<" in text:
+        text = _HERE.sub(_masked_echo, text)
     return _PIPED.sub(_masked_echo, text) if "|" in text else text
 
 

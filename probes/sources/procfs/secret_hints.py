@@ -7,7 +7,18 @@ import re
 from .secret_programs import HABITS
 
 _NAMES = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "cookie", "bearer", "signature")
-_MORE = ("jwt", "netrc", "psk", "basic", "login", "extraheader", "://", "private key")
+_MORE = (
+    "jwt",
+    "netrc",
+    "psk",
+    "basic",
+    "login",
+    "extraheader",
+    "://",
+    "private key",
+    "sudo -s",
+    "stdin",
+)
 _HINTS = (*_NAMES, *_MORE)
 _SHORT_NAMES = re.compile(r"(?i:pat|sas|sig|otp|pw)(?![a-z])")
 _BETWEEN = dict.fromkeys(map(ord, "\0/;|&()=\"'`"), " ")

@@ -136,6 +136,8 @@ def _of_word(word: str, before: str, after: str) -> Holds:
     if word in ("key", "keys") and before not in _KEY_BEFORE:
         open_to_all = before in _KEY_OPEN or after or word == "keys"
         return Holds.NOTHING if open_to_all else Holds.KEY
+    if word == "tokens" and not after and before not in _TOKENS_BEFORE | _TOKEN_BEFORE:
+        return Holds.KEY
     return Holds.TOKEN if _is_token(word, before, after) else Holds.NOTHING
 
 

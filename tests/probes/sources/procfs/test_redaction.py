@@ -261,6 +261,7 @@ def test_the_shape_stays(argv: list[str]) -> None:
         "login('",
         "'a',",
         "echo x|",
+        "login <<< ",
         "curl -u a:b ",
         "https://h/hook/",
         "Server=a;",
