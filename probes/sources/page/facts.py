@@ -9,6 +9,7 @@ import msgspec
 
 from ...inprocess import layout
 from ...model.probe_readings import AllocatorReading, DdpReading, LoaderReading
+from ..procfs.redaction import mask_text
 from .values import entries, flag, items, json_object, real, text, whole, wholes
 
 _NAME_CHARACTERS = 40
@@ -79,7 +80,9 @@ def parse_facts(payload: bytes) -> Facts:
     """What is usable of the facts; each field that is not is left out."""
     found = json_object(payload)
     fields: _Fields = {
-        ours: value for theirs, ours in _TEXTS.items() if (value := text(found.get(theirs)))
+        ours: mask_text(value)
+        for theirs, ours in _TEXTS.items()
+        if (value := text(found.get(theirs)))
     }
     fields |= _known({name: whole(found.get(name)) for name in _WHOLES})
     socket = found.get("socket")
@@ -129,14 +132,17 @@ def _phase_names(value: object) -> tuple[str | None, ...]:
     for key, name in _pairs(value, layout.MAX_CODES):
         code = int(key) if key.isdecimal() and len(key) <= 3 else 0
         if layout.USER_CODE <= code < layout.MAX_CODES:
-            names[code] = text(name, _NAME_CHARACTERS) or "other"
+            names[code] = mask_text(text(name, _NAME_CHARACTERS) or "other")
     return tuple(names)
 
 
 def _groups(value: object) -> tuple[Group, ...]:
     # A group that cannot be read keeps its place: its number is that of its counters.
     return tuple(
-        Group(text(group.get("name")) or f"group {place}", wholes(group.get("ranks"), _MOST_RANKS))
+        Group(
+            mask_text(text(group.get("name")) or f"group {place}"),
+            wholes(group.get("ranks"), _MOST_RANKS),
+        )
         for place, group in enumerate(map(entries, items(value, layout.GROUPS)))
     )
 
@@ -151,7 +157,7 @@ def _thread_names(value: object) -> dict[int, str]:
 
 def _texts(value: object, most: int) -> dict[str, str]:
     return {
-        name: word
+        name: mask_text(word)
         for key, each in _pairs(value, most)
         if (name := text(key)) and (word := text(each))
     }

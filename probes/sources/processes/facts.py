@@ -13,7 +13,7 @@ from ...model.reading import Missing
 from ..procfs.cgroup_paths import parse_memberships, single_path
 from ..procfs.environment import parse_environment
 from ..procfs.files import KeptFiles, read_file
-from ..procfs.redaction import mask_command
+from ..procfs.redaction import mask_command, mask_text
 from ..procfs.text import Stat, parse_command, parse_cpu_list, parse_status
 from ..procfs.users import UserNames
 from .container import Container, container_of_groups, container_of_mounts
@@ -181,7 +181,7 @@ class FactsReader:
 
     def _add_directory(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
         try:
-            facts.working_directory = files.link("cwd")[:_PATH_CHARS]
+            facts.working_directory = mask_text(files.link("cwd")[:_PATH_CHARS])
         except PermissionError:
             facts.missing["working_directory"] = self.denied(facts)
         except FileNotFoundError:
