@@ -80,6 +80,8 @@ class Rule(ABC):
     """Ids of the findings that are its symptoms; its own id: lesser ones of its kind in the job."""
     job_wide: ClassVar[bool] = False
     """Its cause may sit on another GPU or rank of the job; else it is sought on the same GPU."""
+    about_waiting: ClassVar[bool] = False
+    """It labels an end of the wait-for graph: of these one holds for a subject at a time."""
     next_step: ClassVar[str]
     """What to do now, one sentence."""
 

@@ -10,7 +10,7 @@ from ...probes.model.process_key import Key, key_of
 from ...probes.model.rank_activity import ExitedRank
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
-from ._standstill import KEPT_WAITING, names_of
+from ..waits.ranks import KEPT_WAITING, names_of
 
 KEPT_SECONDS = 300.0
 TOGETHER_SECONDS = 2.0

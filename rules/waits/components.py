@@ -23,7 +23,7 @@ def _components(graph: Graph) -> list[tuple[Key, ...]]:
     stack: list[Key] = []
     open_keys: set[Key] = set()
     found: list[tuple[Key, ...]] = []
-    for root in graph.keys():
+    for root in graph.every_key():
         if root in number:
             continue
         work = [(root, iter(graph.out.get(root, ())))]

@@ -117,7 +117,7 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
                 found.setdefault(edge.on, []).append(edge)
         return {key: tuple(edges) for key, edges in found.items()}
 
-    def keys(self) -> Iterator[Key]:
+    def every_key(self) -> Iterator[Key]:
         """All nodes, also such as only edges name."""
         yield from dict.fromkeys(
             [*self.nodes, *(key for edge in self.edges for key in (edge.waiter, edge.on))]

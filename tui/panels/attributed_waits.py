@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ...rules.distributed._standstill import KEPT_WAITING, WAITING_PHASES
 from ...rules.finding import Judgement
 from ...rules.progress import is_overdue
+from ...rules.waits.ranks import KEPT_WAITING, WAITING_PHASES
 
 
 def with_attributed_waits(

@@ -156,8 +156,7 @@ def test_of_several_polled_one_that_moves_is_an_alibi(motion: str, expected: str
 
 def test_where_all_wait_in_an_orderly_way_work_may_take_long() -> None:
     table = "r0 still 30 -> M1\n M1 -> r1\n r1 busy 30"
-    short = {"r1": {"alibi_seconds": 3.0}}
-    plain = graph(table, **short)
+    plain = graph(table, r1={"alibi_seconds": 3.0})
     assert one(plain).end == "busy"
     orderly = Graph(
         plain.nodes,
