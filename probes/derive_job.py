@@ -45,6 +45,9 @@ def derive_jobs(
         probe = probes.get(key)
         if probe is None:
             return msgspec.structs.replace(rank, missing={**rank.missing, "phase": _NO_PROBE})
+        if _is_known_dead(probe, before, previous):
+            age = _age(probe.ended_monotonic_seconds, current.monotonic_seconds)
+            return msgspec.structs.replace(rank, ended_age_seconds=age)
         return _probed(rank, probe, previous, before, pasts[key], current)
 
     def derived(job: JobFrame) -> JobFrame:
@@ -52,6 +55,16 @@ def derive_jobs(
         return msgspec.structs.replace(job, ranks=_with_waits(ranks, probes))
 
     return tuple([derived(job) for job in with_dead_ranks(jobs, previous, current)])
+
+
+def _is_known_dead(probe: ProbeReading, before: RankFrame | None, previous: Frame | None) -> bool:
+    """What its page says was made out before, and nothing is added any more: its rank is that of before."""
+    if probe.ended_monotonic_seconds is None or probe.steps or previous is None:
+        return False
+    if before is None or before.ended_age_seconds is None:
+        return False
+    known = previous.probe(probe.pid, probe.start_time_seconds)
+    return known is not None and known.monotonic_seconds == probe.monotonic_seconds
 
 
 def _on_lost_gpu(rank: RankFrame, earlier: RankFrame | None, lost: AbstractSet[int]) -> RankFrame:
