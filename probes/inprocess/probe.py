@@ -26,7 +26,7 @@ from .worker_server import start_when_distributed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 LOOK_SECONDS = 1.0
 """Between two looks at what is not written down as it happens."""
@@ -182,17 +182,26 @@ class Probe:
             control.stop("left behind")
 
     def _look(self) -> None:
+        tidying = self.page.tidy()
+        self._tidy(tidying)
         self._settle()
         touched = time.monotonic()
         while not self._slots.left:
             try:
                 self._look_once()
+                self._tidy(tidying)
                 if time.monotonic() - touched > _TOUCH_SECONDS:
                     self.page.touch()
                     touched = time.monotonic()
             except Exception as error:
                 self.tell(trouble=f"{type(error).__name__}: {error}"[:200])
             time.sleep(LOOK_SECONDS)
+
+    def _tidy(self, tidying: Iterator[int]) -> None:
+        try:
+            next(tidying, None)
+        except OSError:
+            return  # the directory is gone: nothing is left to be tidied
 
     def _look_once(self) -> None:
         found: dict[str, object] = {"at": time.perf_counter_ns()}
