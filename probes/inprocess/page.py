@@ -54,7 +54,8 @@ class Page:
     def __init__(self, directory: int, descriptor: int, path: str) -> None:
         self._directory = directory
         self._descriptor = descriptor
-        self._inode = os.fstat(descriptor).st_ino
+        status = os.fstat(descriptor)
+        self._file = status.st_dev, status.st_ino
         self.path = path
         # The map lives as long as a view of it does: it is never closed under a thread that stores.
         self.view = memoryview(mmap.mmap(descriptor, layout.PAGE_SIZE))
@@ -103,16 +104,20 @@ class Page:
 
     def leave(self) -> None:
         """In a forked child: let go of the parent's page. What is stored from now on goes nowhere."""
+        before = self.view
         self.view = memoryview(bytearray(layout.PAGE_SIZE))
         self.words = self.view.cast("Q")
         if self._is_open():
             os.close(self._descriptor)
             os.close(self._directory)
+        else:  # the map has a descriptor of its own, and would close whatever has its number now
+            self._kept = before
 
     def _is_open(self) -> bool:
         """Not where the job has closed all that it knows nothing of; the number may be another file's now."""
         try:
-            return os.fstat(self._descriptor).st_ino == self._inode
+            status = os.fstat(self._descriptor)
+            return (status.st_dev, status.st_ino) == self._file
         except OSError:
             return False
 
