@@ -21,6 +21,9 @@ from .step_figures import StepFigures
 STANDSTILL_STEPS = 10.0
 STANDSTILL_SECONDS = 5.0
 """A job that has ended no step for so many typical ones, and at least so long, has no pace any more."""
+NOT_COUNTED = "not counted"
+"""Begins the reason where no steps are told because what counts them is off: no age, no rate, no verdict."""
+_OF_STEPS = ("step", "current_step", "step_seconds", "step_age_seconds", "step_p50_seconds")
 _RATES = ("samples", "tokens")
 _NO_PROBE = "no probe in this process: start it under `gputop run`"
 
@@ -114,24 +117,29 @@ def _probed(
     step_age = _step_age(probe, before, now, elapsed)
     phase_age = _age(probe.phase_monotonic_seconds, now)
     stands = _stands_still(past.figures, step_age)
+    counted: dict[str, Any] = {}
+    if probe.steps_off is None:
+        counted = {
+            "step": probe.step,
+            "current_step": _current_step(probe, past),
+            "step_seconds": probe.step_seconds,
+            "step_age_seconds": step_age,
+            **_of_steps(past.figures),
+            **({} if stands else _throughput(past.figures, step_age, probe, previous, before)),
+        }
     return msgspec.structs.replace(
         rank,
         phase=probe.phase,
         phase_age_seconds=phase_age,
         phase_unbroken_seconds=phase_age,
         phase_source=None if probe.phase is None else "measured",
-        step=probe.step,
-        current_step=_current_step(probe, past),
-        step_seconds=probe.step_seconds,
-        step_age_seconds=step_age,
         memory_allocated_bytes=allocator.allocated_bytes if allocator else None,
         memory_reserved_bytes=allocator.reserved_bytes if allocator else None,
         ended_age_seconds=_age(ended, sample.monotonic_seconds),
         probe_cost_ratio=probe.cost_ratio,
-        **_of_steps(past.figures),
-        **({} if stands else _throughput(past.figures, step_age, probe, previous, before)),
         **_shares(probe, previous, before, past),
         missing=_missing(rank, probe, past.figures, step_age if stands else None),
+        **counted,
     )
 
 
@@ -216,6 +224,14 @@ def _missing(
         missing.pop(f"{counted}_per_second", None)
         if still_seconds is not None and getattr(figures, counted) is not None:
             missing[f"{counted}_per_second"] = f"no step has ended for {still_seconds:.0f} s"
+    if probe.steps_off is not None:
+        told = [
+            f"{counted}_per_second" for counted in _RATES if getattr(figures, counted) is not None
+        ]
+        missing |= dict.fromkeys((*_OF_STEPS, *told), f"{NOT_COUNTED}: {probe.steps_off}")
+    elif missing.get("step", "").startswith(NOT_COUNTED):  # a reason of before, as above
+        for name in _OF_STEPS:
+            missing.pop(name, None)
     if probe.trouble is not None:
         missing["phase"] = f"the probe switched itself off: {probe.trouble}"
     return missing

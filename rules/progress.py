@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
+from ..probes.derive_job import NOT_COUNTED
 from ..probes.frame import Frame, JobFrame, RankFrame
 
 UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
@@ -17,6 +18,13 @@ STALL_STEPS = 3.0
 _WAITING = "comm"
 _IDLE = "idle"
 """It waits for whoever gives it work, a notebook for the next cell: no step is due, for however long."""
+
+
+def not_counted(rank: RankFrame) -> str | None:
+    """Why nothing is known of its steps, where what counts them is off: then no step of it is judged."""
+    reason = rank.missing.get("step", "")
+    return reason if reason.startswith(NOT_COUNTED) else None
+
 
 Typical = Callable[[RankFrame], float | None]
 """Seconds that a step of this rank usually takes."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..probes.frame import Frame, JobFrame
 from ..rules.finding import Blind, Finding, Judgement
+from ..rules.progress import not_counted
 from . import format
 from .lines import plain_text
 from .missing import mute_gpus, why_no_gpus
 from .rank_lines import ended_lines, group_lines, means_line, rank_lines, without_ended
 from .widgets.all_clear import blind_reasons
 from .widgets.evidence import evidence_text, runs_text, subject_text, sureness_text
+from .widgets.rank_table import name_of_rank
 
 
 def as_text(
@@ -32,7 +34,7 @@ def as_text(
         lines.append(f"{job.name}: {_size(alive)}; {means_line(job, frame)}")
     for finding in findings:
         lines += _finding_lines(finding)
-    doubts = list(_doubts(judgement))
+    doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
     lines += [*_verdict(findings, ended or bool(doubts)), *doubts]
     if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
@@ -70,6 +72,16 @@ def _doubts(judgement: Judgement) -> Iterator[str]:
     if blind:
         yield f"{len(blind)} of {judgement.rules} rules could not look:"
         yield from _reasons(blind)
+
+
+def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
+    """Ranks of whose steps nothing is known, for what counts them is off."""
+    reasons: dict[str, list[str]] = {}
+    for rank in (rank for job in jobs for rank in job.living):
+        if reason := not_counted(rank):
+            reasons.setdefault(reason, []).append(name_of_rank(rank))
+    for reason, names in reasons.items():
+        yield f"Steps of {', '.join(names)} are {reason}"
 
 
 def unseen_gpus(frame: Frame) -> str:

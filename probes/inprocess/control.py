@@ -29,7 +29,6 @@ class Control(Instrument):
     """Listens for requests; see `answer` for what can be asked."""
 
     name = "control"
-    edges = 0
 
     def install(self) -> None:
         page = self.probe.page

@@ -16,7 +16,7 @@ from .cost import Cost
 from .ending import at_exit
 from .garbage import Garbage
 from .identity import identity
-from .instrument import Instrument
+from .instrument import ON, Instrument
 from .interactive import use_if_interactive
 from .page import Page
 from .slots import Slots
@@ -132,6 +132,11 @@ class Probe:
         else:
             instrument.start()
 
+    def ask(self, gauge: Callable[[], dict[str, object]]) -> None:
+        """Have that function asked once a second; an instrument that is put in again says so again."""
+        if gauge not in self.gauges:
+            self.gauges.append(gauge)
+
     def code(self, phase: str) -> int:
         """Of a fixed phase or of one of the user's own; of ``other`` when there are too many."""
         found = layout.CODES.get(phase) or self._user_codes.get(phase)
@@ -158,6 +163,16 @@ class Probe:
     def tell_hooks(self) -> None:
         """Put the state of all instruments into the page."""
         self.tell(hooks={name: each.state for name, each in self.instruments.items()})
+
+    def tell_counting(self, instrument: Instrument) -> None:
+        """An instrument that tells of steps went off, or on again: what was begun of a step is none.
+
+        Until a step ends after this moment, the number and the age of the last one say nothing.
+        """
+        if not self._slots.left and self.steps.forget():
+            state = "was off until now" if instrument.state == ON else instrument.state
+            why = f"{instrument.name}: {state}"
+            self.tell(steps_off={"since": time.perf_counter_ns(), "why": why[:200]})
 
     def _new_steps(self) -> Steps:
         page = self.page

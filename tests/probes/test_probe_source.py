@@ -18,6 +18,7 @@ from fixtures.proc_tree import ProcTree
 from gputop.probes import page_directories, page_watch
 from gputop.probes.inprocess import layout
 from gputop.probes.interest import Interest
+from gputop.probes.page_places import open_in
 from gputop.probes.probe_reading import ProbeReading
 from gputop.probes.probe_source import ProbeSource
 
@@ -367,7 +368,7 @@ def test_a_page_of_the_dead_is_opened_once(tree: Tree, monkeypatch: pytest.Monke
         path = tree.page(pid, held=False).save(tree.folder, held=False)
         os.utime(path, (pid, pid))
     opened: list[str] = []
-    really = page_directories.open_in
+    really = open_in
 
     def counting(directory: int | None, name: str, user_id: int) -> int:
         opened.append(name)

@@ -9,6 +9,7 @@ from ...probes.frame import Frame, JobFrame, ProbeFrame, RankFrame
 from ...probes.page_steps import LONGEST_STEPS, NEWEST_STEPS
 from ...probes.probe_reading import CollectiveReading, DdpReading, LoaderReading
 from ...probes.step_figures import RECENT
+from ...rules.progress import not_counted
 from .. import format
 from ..glyphs import DASH, DOT, TIMES
 from ..job_words import owner_words
@@ -52,6 +53,8 @@ def _now(rank: RankFrame) -> Iterable[Fact]:
     if rank.current_step is not None:
         since = format.duration(rank.step_age_seconds)
         yield "step", f"{format.grouped(rank.current_step)} in progress {DOT} for {since}", "text"
+    elif reason := not_counted(rank):
+        yield "step", plain(reason), "warm"
     if rank.loss is not None:
         yield "loss", f"{rank.loss:.4g}", "text"
 
