@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..probes.frame import RankFrame
-from ..probes.stack_reader import VOTES
+from ..probes.model.job_frames import RankFrame
+from ..probes.model.rank_readings import VOTES
 from .finding import Judgement
 
 ASKING = frozenset(

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ..probes.frame import Frame
-from .blindness import blind_rule, broken_rule
+from ..probes.model.frame import Frame
 from .causes import with_causes
 from .finding import SEVERITY_ORDER, Blind, Finding, FindingState, Judgement, Severity, Verdict
 from .history import History
 from .rule import Rule, Scene
+from .unevaluated import blind_rule, broken_rule
 
 KEEP_CLEARED_SECONDS = 600.0
 

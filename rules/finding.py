@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from ..probes.frame import Frame, Origin
+from ..probes.model.frame import Frame
+from ..probes.model.vocabulary import Origin
 
 Severity = Literal["info", "warning", "error"]
 SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from ..probes.derive_job import NOT_COUNTED
-from ..probes.frame import Frame, JobFrame, RankFrame
+from ..probes.model.frame import Frame
+from ..probes.model.job_frames import JobFrame, RankFrame
+from ..probes.model.missing_reasons import NOT_COUNTED
 
 UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
 """While a rank is in one of these, low utilisation and the like say nothing, and no step is due."""

@@ -14,16 +14,11 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from ..probes.derive_gpu import stale_after_seconds
-from ..probes.frame import (
-    CgroupFrame,
-    Frame,
-    GpuFrame,
-    HostFrame,
-    JobFrame,
-    ProcessFrame,
-    RankFrame,
-)
+from ..probes.model.frame import Frame
+from ..probes.model.gpu_frames import GpuFrame, stale_after_seconds
+from ..probes.model.host_frames import CgroupFrame, HostFrame
+from ..probes.model.job_frames import JobFrame, RankFrame
+from ..probes.model.process_frames import ProcessFrame
 from .finding import Severity, Subject, Verdict
 from .history import History
 from .progress import is_unsettled

@@ -7,16 +7,18 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from ..probe_reading import ProbeReading
-from ..sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
+from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
+from ..model.sample import Sample, SourceStatus
 from . import catalogue
 from .activity import CHANNELS, Activity
 from .gpus import Gpu, driver
 from .host import read_cgroup, read_host
 from .job import CONTAINER_ID, WORKERS, Job, Placement, cgroup_path, rank_pid
+from .links import gpu_paths, placements, read_ports, topology
 from .probe import Probes
 from .rhythm import RANKS, Rhythm
-from .roads import gpu_paths, placements, read_ports, topology
 from .scenario import Scenario, Scene
 from .stacks import Stacks
 from .timeline import MICROSECONDS, UNIT, Integrals, Spell, Timeline, mean_rates

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..probe_reading import (
+from ..model.probe_readings import (
     AllocatorReading,
     CollectiveReading,
     LoaderReading,

@@ -7,8 +7,9 @@ from typing import Protocol
 
 import msgspec
 
-from ..probe_reading import ProbeReading
-from ..sample import GpuReading, Sample
+from ..model.gpu_readings import GpuReading
+from ..model.probe_readings import ProbeReading
+from ..model.sample import Sample
 from .rhythm import Stage
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sin
 
-from ..sample import GpuReading
+from ..model.gpu_readings import GpuReading
 from .activity import TRAINING, altered, computing
 from .overlays import Fields, on_gpus
 from .rhythm import Pace, everyone, only

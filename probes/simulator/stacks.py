@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..rank_reading import Stack, StackFrameReading, StackReading, StackThreadReading
-from ..stack_reader import VOTES
-from ..stack_source import EVERY_SECONDS
+from ..model.rank_readings import VOTES, Stack, StackFrameReading, StackReading, StackThreadReading
+from ..sources.stacks.source import EVERY_SECONDS
 from .job import rank_pid
 from .rhythm import RANKS, Rhythm
 from .timeline import MICROSECONDS

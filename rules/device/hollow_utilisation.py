@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, gpu_subject, is_multi_node, job_of, peers_of, rank_on
-from .activity import Activity, activity
-from .spinning import SPINNING, idle_inside, links_silent, power_flat
+from ._activity import Activity, activity
+from ._spinning import SPINNING, idle_inside, links_silent, power_flat
 
 _SMALL_KERNELS = (
     "Look in a profile for many small kernels: they fill little of the chip. Try larger batches, "

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-from ...probes.frame import Frame, GpuFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Severity, Verdict, against_peers, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, median_of, peers_of, rank_on
-from .activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
-from .surroundings import look_around
+from ._activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
+from ._surroundings import look_around
 
 _RECENT_SECONDS = 10.0
 _ALIKE_RATIO = 0.1

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...probes.frame import Frame
-from ...probes.sample import XidReading
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_readings import XidReading
 from ..finding import SEVERITY_ORDER, Evidence, Subject, Verdict
 from ..rule import Rule, Scene, Threshold, gpu_subject
-from .xid_codes import XidMeaning, xid_meaning
+from ._xid_codes import XidMeaning, xid_meaning
 
 _MOST_SHOWN = 5
 _SOURCE = "nvml events"

@@ -4,13 +4,13 @@ import signal
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from ...probes.frame import Frame, JobFrame, RankFrame
-from ...probes.gone_ranks import gone_rank
-from ...probes.process_key import Key, key_of
-from ...probes.rank_frame import GoneRank
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame, gone_rank
+from ...probes.model.process_key import Key, key_of
+from ...probes.model.rank_activity import GoneRank
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
-from .standstill import KEPT_WAITING, names_of
+from ._standstill import KEPT_WAITING, names_of
 
 KEPT_SECONDS = 300.0
 TOGETHER_SECONDS = 2.0

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ...probes.frame import Frame, JobFrame, RankFrame
-from ..device.surroundings import look_around
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame
+from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
 from ..rule import Rule, Scene, Threshold
-from .standstill import LONG_PHASES, WAITING_PHASES, rank_subject
+from ._standstill import LONG_PHASES, WAITING_PHASES, rank_subject
 
 STEPS = 10
 """So many of the newest steps are looked at: their median forgets a hiccup."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from ...probes.frame import CgroupFrame, Frame
+from ...probes.model.frame import Frame
+from ...probes.model.host_frames import CgroupFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import CgroupRule, Scene, Threshold
 

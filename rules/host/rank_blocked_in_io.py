@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..distributed.blame import BlameRule
-from ..distributed.standstill import Look
+from ..distributed._blame import BlameRule
+from ..distributed._standstill import Look
 from ..finding import Evidence
 from ..rule import Scene
-from .blocked import file_evidence, mount_words
+from ._blocked import file_evidence, mount_words
 
 
 class RankBlockedInIo(BlameRule):

@@ -3,9 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from ...probes.frame import Frame, JobFrame, ProcessFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..loader import loader_workers
+from ..loader_workers import loader_workers
 from ..rule import JobRule, Scene, Threshold
 
 _WINDOW_SECONDS = 30.0

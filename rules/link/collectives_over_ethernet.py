@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...probes.frame import Frame, JobFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold, is_multi_node
-from .node_traffic import rdma_traffic, settled_for
+from ._node_traffic import rdma_traffic, settled_for
 
 _VARIABLES = ("NCCL_IB_DISABLE", "NCCL_NET", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME")
 _OFF = frozenset({"1", "true"})

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from ...probes.frame import GpuFrame, JobFrame
-from ...probes.frame_topology import Island, TopologyFrame
-from ...probes.sample_links import PEER_OK
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.link_readings import PEER_OK
+from ...probes.model.topology_frames import Island, TopologyFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold
 

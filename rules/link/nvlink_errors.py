@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame, NvlinkFrame
+from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, unread_field
-from .subjects import nvlink_subject
+from ._subjects import nvlink_subject
 
 
 class NvlinkErrors(GpuRule):

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...probes.frame import JobFrame
-from ...probes.frame_topology import PeerAccess
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.topology_frames import PeerAccess
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
 

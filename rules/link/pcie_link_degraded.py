@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import GpuRule, Scene, Threshold, peers_of
-from .subjects import pcie_subject
+from ._subjects import pcie_subject
 
 
 class PcieLinkDegraded(GpuRule):

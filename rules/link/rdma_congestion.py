@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from ...probes.frame_links import PortFrame
-from ...probes.infiniband_counters import COUNTERS
+from ...probes.model.link_frames import PortFrame
+from ...probes.model.port_counters import COUNTERS
 from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..rule import Scene, Threshold, unread_field
 from ..series import Series
-from .ports import PortRule, count_evidence, errors
+from ._ports import PortRule, count_evidence, errors
 
 _BASE_LINE_SECONDS = 600.0
 _FEWEST_PACKETS = 1000

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame_links import PortFrame
+from ...probes.model.link_frames import PortFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import Scene, Threshold
-from .ports import ACTIVE, PortRule, siblings
+from ._ports import ACTIVE, PortRule, siblings
 
 _GIGABIT = 1e9 / 8
 _MODELS = {

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from ...probes.frame_links import PortFrame
-from ...probes.infiniband_counters import NOT_PROOF, of_kind
+from ...probes.model.link_frames import PortFrame
+from ...probes.model.port_counters import NOT_PROOF, of_kind
 from ..finding import Severity, Subject, Verdict, compared
 from ..rule import Scene, Threshold
-from .ports import PortRule, count_evidence, errors
+from ._ports import PortRule, count_evidence, errors
 
 _GIVEN_UP = frozenset(
     {

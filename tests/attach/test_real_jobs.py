@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from job_scenarios import play
-from real_jobs import diagnose, found, job
-from torch_python import needs_torch
+from support.job_scenarios import play
+from support.real_jobs import diagnose, found, job
+from support.torch_python import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

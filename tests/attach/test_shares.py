@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.command import TakeStacks
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame
-from gputop.probes.rank_past import shares_of
-from gputop.probes.sample import Sample
-from gputop.probes.stack_phase import margin
-from gputop.probes.wire import Splitter, decode, encode
+from gputop.probes.attribution.stack_phase import margin
+from gputop.probes.derive.frame import derive
+from gputop.probes.derive.rank_history import shares_of
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.sample import Sample
+from gputop.probes.wire.codec import Splitter, decode, encode
+from gputop.probes.wire.command import TakeStacks
 
-from torch_python import TORCH_PYTHON, needs_torch
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from another_user import AS_ANOTHER
-from job_scenarios import SCENARIOS, Outcome, play
-from torch_python import TORCH_PYTHON, needs_torch
+from support.another_user import AS_ANOTHER
+from support.job_scenarios import SCENARIOS, Outcome, play
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
-WITHOUT_PTRACE = (sys.executable, str(Path(__file__).parent.parent / "without_ptrace.py"))
+WITHOUT_PTRACE = (sys.executable, str(Path(__file__).parent.parent / "support/without_ptrace.py"))
 
 VEILED: dict[str, dict[str, int | None]] = {
     "sleeping data set": {"RUN405": None},

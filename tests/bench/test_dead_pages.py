@@ -15,15 +15,16 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 import pytest
-from fixtures.pages import trained_page
 
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame
+from gputop.probes.derive.frame import derive
 from gputop.probes.inprocess import layout
-from gputop.probes.interest import Interest
-from gputop.probes.probe_source import ProbeSource
-from gputop.probes.sample import Sample
-from gputop.probes.wire import encode
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.sample import Sample
+from gputop.probes.sources.page.source import ProbeSource
+from gputop.probes.sources.watchlist import Interest
+from gputop.probes.wire.codec import encode
+
+from fixtures.pages import trained_page
 
 TICKS = 40
 FIRST_SECONDS = 0.15

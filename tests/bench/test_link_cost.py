@@ -14,20 +14,20 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
+from gputop.probes.collector.collector import Collector
+from gputop.probes.sources.host.cgroup import CgroupSource
+from gputop.probes.sources.host.numa import NumaSource
+from gputop.probes.sources.host.source import HostSource
+from gputop.probes.sources.nvml.driver import NvmlDriver
+from gputop.probes.sources.processes.source import ProcessSource
+from gputop.probes.sources.rdma.source import InfinibandSource
+from gputop.probes.sources.topology.source import TopologySource
+from gputop.probes.sources.watchlist import Interest
+from gputop.probes.wire.codec import encode
+
 from fixtures.pci_tree import PciTree, dgx
 from fixtures.rdma_tree import RdmaTree
-
-from gputop.probes.cgroup import CgroupSource
-from gputop.probes.collector import Collector
-from gputop.probes.host import HostSource
-from gputop.probes.infiniband import InfinibandSource
-from gputop.probes.interest import Interest
-from gputop.probes.numa import NumaSource
-from gputop.probes.nvml import NvmlDriver
-from gputop.probes.proc import ProcessSource
-from gputop.probes.topology import TopologySource
-from gputop.probes.wire import encode
-
 from nvml.simulated import SimulatedNvml
 
 MOST = 0.25

@@ -11,12 +11,12 @@ from statistics import median
 
 import pytest
 
-from gputop.probes.interest import Interest
-from gputop.probes.probe_source import ProbeSource
-from gputop.probes.sample import Sample
-from gputop.probes.wire import encode
+from gputop.probes.model.sample import Sample
+from gputop.probes.sources.page.source import ProbeSource
+from gputop.probes.sources.watchlist import Interest
+from gputop.probes.wire.codec import encode
 
-from probe_job import job
+from support.probe_job import job
 
 RANKS = 8
 TICKS = 30

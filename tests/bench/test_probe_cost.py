@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from torch_job import JOBS, explain, run
-from torch_python import TORCH_PYTHON, needs_torch
+from support.torch_job import JOBS, explain, run
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [pytest.mark.bench, needs_torch]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_python import TORCH_PYTHON, needs_torch
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 FOLDER = Path(__file__).parent
 

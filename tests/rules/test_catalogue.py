@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gputop.rules.catalogue import FAMILIES, RULES, make_rules
-from gputop.rules.device.xid_codes import XID_MEANINGS, xid_meaning
+from gputop.rules.device._xid_codes import XID_MEANINGS, xid_meaning
 from gputop.rules.finding import SEVERITY_ORDER
 from gputop.rules.rule import Rule
 from gputop.rules.runbook import SECTIONS, UnknownRule, find, runbook, severity_words
@@ -196,7 +196,7 @@ def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_overrides_reach_the_verdict(tmp_path: Path) -> None:
-    from rules_scenes import always, play
+    from support.rules_scenes import always, play
 
     path = written(tmp_path, "[MEM301]\ninfo_ratio = 0.5\n")
     assert "MEM301" in play(always(), 31, overrides=load(path)).ids()

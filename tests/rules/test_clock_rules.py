@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules_scenes import IDLE, SPINNING, Changes, always, evidence, healthy, play
+from support.rules_scenes import IDLE, SPINNING, Changes, always, evidence, healthy, play
 
 HOT: dict[str, Any] = {
     "throttle_reasons": ("hw slowdown", "hw thermal slowdown"),

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gputop.probes.frame import Frame, GpuFrame, GpuStatus
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_frames import GpuFrame
+from gputop.probes.model.vocabulary import GpuStatus
 from gputop.rules.causes import with_causes
 from gputop.rules.engine import KEEP_CLEARED_SECONDS, Engine
 from gputop.rules.finding import Finding, Severity, Subject, Verdict

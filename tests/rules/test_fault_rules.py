@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.derive import derive
-from gputop.probes.sample import Sample, SourceStatus
+from gputop.probes.derive.frame import derive
+from gputop.probes.model.sample import Sample, SourceStatus
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 
-from rules_scenes import (
+from support.rules_scenes import (
     BEGAN,
     SPINNING,
     UNIX,

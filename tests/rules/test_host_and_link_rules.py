@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.rank_reading import BlockedFile
+from gputop.probes.model.rank_readings import BlockedFile
 from gputop.rules.causes import with_causes
 from gputop.rules.finding import Finding, Subject
+from gputop.rules.host._wait_channels import wait_of
 from gputop.rules.host.process_in_d_state import ProcessInDState
-from gputop.rules.host.wait_channels import wait_of
 
-from rules_scenes import (
+from support.rules_scenes import (
     BEGAN,
     GPUS,
     IDLE,

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.sample import NvlinkReading
-from gputop.probes.sample_links import GpuPathsReading, PlacementReading, TopologyReading
+from gputop.probes.model.gpu_readings import NvlinkReading
+from gputop.probes.model.link_readings import GpuPathsReading, PlacementReading, TopologyReading
 
-from rules_scenes import (
+from support.rules_scenes import (
     BEGAN,
     GIB,
     GPUS,

@@ -6,9 +6,19 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.sample import GpuProcessReading
+from gputop.probes.model.gpu_readings import GpuProcessReading
 
-from rules_scenes import BEGAN, GIB, Changes, Script, always, evidence, play, process, rank_pid
+from support.rules_scenes import (
+    BEGAN,
+    GIB,
+    Changes,
+    Script,
+    always,
+    evidence,
+    play,
+    process,
+    rank_pid,
+)
 
 ROOM = 80 * GIB - GIB // 2
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.sample import NetworkReading
+from gputop.probes.model.host_readings import NetworkReading
 
-from rules_scenes import (
+from support.rules_scenes import (
     BEGAN,
     IDLE,
     Changes,

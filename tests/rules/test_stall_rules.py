@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.probe_reading import CollectiveReading, ProbeReading
-from gputop.probes.rank_reading import (
+from gputop.probes.model.probe_readings import CollectiveReading, ProbeReading
+from gputop.probes.model.rank_readings import (
     BlockedFile,
     CommunicatorRankReading,
     CommunicatorReading,
@@ -22,7 +22,7 @@ from gputop.probes.rank_reading import (
     ThreadsReading,
 )
 
-from rules_scenes import (
+from support.rules_scenes import (
     BEGAN,
     GPUS,
     UNIX,

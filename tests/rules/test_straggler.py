@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import msgspec
 import pytest
 
-from gputop.probes.probe_reading import ProbeReading, StepReading
+from gputop.probes.model.probe_readings import ProbeReading, StepReading
 from gputop.rules.distributed.straggler import waited_for_in_backward
 
-from rules_scenes import BEGAN, GPUS, Changes, Script, evidence, play, probe
+from support.rules_scenes import BEGAN, GPUS, Changes, Script, evidence, play, probe
 
 STEP_SECONDS = 2.0
 VICTIM = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rules_scenes import BEGAN, Changes, Script, always, evidence, play
+from support.rules_scenes import BEGAN, Changes, Script, always, evidence, play
 
 
 def losing(share: float, sent: float = 20_000.0, begin: float = 0.0) -> Script:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rules_scenes import (
+from support.rules_scenes import (
     BEGAN,
     GPUS,
     IDLE,

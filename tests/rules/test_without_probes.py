@@ -8,10 +8,10 @@ from functools import cache
 import msgspec
 import pytest
 
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame, ProbeFrame
-from gputop.probes.rank_past import RankPast
-from gputop.probes.rank_reading import ThreadReading, ThreadsReading
+from gputop.probes.derive.frame import derive
+from gputop.probes.model.frame import Frame, ProbeFrame
+from gputop.probes.model.rank_history import RankPast
+from gputop.probes.model.rank_readings import ThreadReading, ThreadsReading
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
@@ -19,7 +19,7 @@ from gputop.rules.finding import Judgement
 from gputop.rules.history import History
 from gputop.rules.rule import Scene
 
-from rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
+from support.rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
 
 OTHER_MEANS = {
     "RUN404": "stacks tell who waits where, and NCCL's RAS counts the collectives too",

@@ -9,20 +9,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame
-from gputop.probes.sample import Sample
+from gputop.probes.derive.frame import derive
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.sample import Sample
 from gputop.probes.simulator import SimulatedNode
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Judgement
-from gputop.tui.diagnosis_text import as_text
-from gputop.tui.exits import complain
-from gputop.tui.lines import text_of, width_of
-from gputop.tui.output import say
+from gputop.tui.console.exits import complain
+from gputop.tui.console.output import say
+from gputop.tui.drawing.lines import text_of, width_of
+from gputop.tui.reports.diagnosis_text import as_text
 from gputop.tui.widgets.canvas import Canvas
 
-from tui_watch import UNIX, app_of, running
+from support.tui_watch import UNIX, app_of, running
 
 EVIL = "\x1b[2J\x07\x1f\u202e\u0301\n"
 """Clears a screen, rings, moves the cursor, turns the text around, joins with its neighbour."""

@@ -8,17 +8,18 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ...rules.finding import Finding
-from .. import format
-from ..glyphs import CLEARED, DOT, FOLD, SELECTED
-from ..lines import Line, LineBuilder, blank, heading, left, paragraph
-from ..markdown import finding_markdown
-from ..view import Block, Target, View, finding_target, window
-from ..widgets.all_clear import blind_lines, nothing_lines
-from ..widgets.evidence import age_seconds, subject_text
-from ..widgets.finding_lines import cause_counts, causes
-from ..widgets.finding_page import finding_page
-from ..widgets.marks import severity_mark
-from ..widgets.top_line import top_line
+from ..drawing import format
+from ..drawing.finding_words import age_seconds, subject_text
+from ..drawing.glyphs import CLEARED, DOT, FOLD, SELECTED
+from ..drawing.lines import Line, LineBuilder, blank, heading, left, paragraph
+from ..drawing.severity_marks import severity_mark
+from ..drawing.target import Block, Target, finding_target
+from ..panels.finding_lines import cause_counts, causes
+from ..panels.finding_page import finding_page
+from ..panels.no_findings import blind_lines, nothing_lines
+from ..panels.top_line import top_line
+from ..reports.markdown import finding_markdown
+from ..session.view import View, window
 from .picture_screen import BACK, PictureScreen
 
 _BESIDE_FROM = 110

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from ..glyphs import BLOCK, CLEARED, DASH, DOT, ERROR, INFO, SLOWED, WARNING
-from ..keys import Keys, all_keys
-from ..lines import Line, LineBuilder, blank, heading, left
-from ..view import Block, View
-from ..widgets.ledger import LETTERS
-from ..widgets.top_line import top_line
+from ..drawing.glyphs import BLOCK, CLEARED, DASH, DOT, ERROR, INFO, SLOWED, WARNING
+from ..drawing.lines import Line, LineBuilder, blank, heading, left
+from ..drawing.target import Block
+from ..panels.ledger import LETTERS
+from ..panels.top_line import top_line
+from ..session.view import View
+from ..widgets.keys import Keys, all_keys
 from .picture_screen import BACK, SCROLLING, PictureScreen
 
 _MARKS: tuple[tuple[str, str, str], ...] = (

@@ -7,15 +7,16 @@ from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
-from ..glyphs import DOT
-from ..lines import LineBuilder, blank, heading
-from ..view import Block, Target, View, finding_target, link_target
-from ..widgets.host_line import host_line
-from ..widgets.link_table import hidden_note, link_rows, links_of
-from ..widgets.nvlink_table import nvlink_lines, nvlink_note
-from ..widgets.tcp_line import tcp_line
-from ..widgets.top_line import top_line
-from ..widgets.topology_table import topology_lines, topology_note, wanted_lines, whole_matrix
+from ..drawing.glyphs import DOT
+from ..drawing.lines import LineBuilder, blank, heading
+from ..drawing.target import Block, Target, finding_target, link_target
+from ..panels.host_line import host_line
+from ..panels.link_table import hidden_note, link_rows, links_of
+from ..panels.nvlink_table import nvlink_lines, nvlink_note
+from ..panels.tcp_line import tcp_line
+from ..panels.top_line import top_line
+from ..panels.topology_table import topology_lines, topology_note, wanted_lines, whole_matrix
+from ..session.view import View
 from .picture_screen import PictureScreen
 
 _MATRIX_FROM = 20

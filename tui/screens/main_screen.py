@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ..view import Block, Target, View, finding_target, gpu_target, process_target
-from ..widgets.ledger import Account, accounts
-from .main_picture import draw, processes_of, shown_causes
+from ..drawing.target import Block, Target, finding_target, gpu_target, process_target
+from ..panels.ledger import Account, accounts
+from ..panels.main import draw, processes_of, shown_causes
+from ..session.view import View
 from .picture_screen import PictureScreen
 
 ACCOUNT_SECONDS = 2.0

@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import RankFrame
+from ...probes.model.job_frames import RankFrame
 from ...rules.closer_look import LOOK_SECONDS
-from ..saving import save_text
-from ..stacks_text import stacks_text
-from ..view import Block, Target, View, rank_target
+from ..drawing.target import Block, Target, rank_target
+from ..panels.stacks import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
+from ..reports.saving import save_text
+from ..reports.stacks_text import stacks_text
+from ..session.view import View
 from .picture_screen import BACK, PictureScreen
-from .stack_picture import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
 
 _SCROLL_LINES = 3
 _INTERVALS = 2.5

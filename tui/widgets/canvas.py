@@ -13,10 +13,10 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..changes import changed_cells
-from ..glyphs import to_ascii
-from ..lines import Line, width_of
-from ..look import app_of, codes_of, styles_of
+from ..drawing.changes import changed_cells
+from ..drawing.glyphs import to_ascii
+from ..drawing.lines import Line, width_of
+from .look import app_of, codes_of, styles_of
 
 _RESET = "\x1b[0m"
 _PLAIN = ("", "NoneNoneNoneNone")

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
+from gputop.probes.attach.control_client import ProbeError, ask
 from gputop.probes.inprocess.clients import REQUEST_BYTES, REQUEST_SECONDS
-from gputop.probes.probe_client import ProbeError, ask
-from gputop.tui.glyphs import DASH
+from gputop.tui.drawing.glyphs import DASH
 
-from probe_job import Job, job
-from terminal import wait_until
+from support.probe_job import Job, job
+from support.terminal import wait_until
 
 _STEPPING = """
 count = 0

@@ -14,8 +14,8 @@ from gputop.probes.inprocess.cost import Cost
 from gputop.probes.inprocess.instrument import ON, Instrument
 from gputop.probes.inprocess.timing import CALLS
 
-from probe_job import job, reading_of
-from terminal import wait_until
+from support.probe_job import job, reading_of
+from support.terminal import wait_until
 
 if TYPE_CHECKING:
     from gputop.probes.inprocess.probe import Probe

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from probe_job import reading_of
-from terminal import wait_until
-from torch_python import TORCH_PYTHON, torch_python_has
+from support.probe_job import reading_of
+from support.terminal import wait_until
+from support.torch_python import TORCH_PYTHON, torch_python_has
 
 PACKAGE = Path(__file__).parents[3]
 NOTEBOOK = Path(__file__).parents[2] / "jobs/notebook.py"

@@ -14,9 +14,9 @@ import pytest
 
 from gputop.probes.inprocess import layout
 
-from another_user import AS_ANOTHER
-from probe_job import FOLDER, job, reading_of
-from terminal import wait_until
+from support.another_user import AS_ANOTHER
+from support.probe_job import FOLDER, job, reading_of
+from support.terminal import wait_until
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="mounts file systems: needs root")
 

@@ -7,12 +7,12 @@ import time
 import pytest
 
 from gputop.probes.inprocess import layout
-from gputop.probes.probe_reading import ProbeReading
+from gputop.probes.model.probe_readings import ProbeReading
 
-from probe_job import job, reading_of
-from terminal import wait_until
-from torch_job import JOBS, explain, run, shares
-from torch_python import TORCH_PYTHON, needs_torch
+from support.probe_job import job, reading_of
+from support.terminal import wait_until
+from support.torch_job import JOBS, explain, run, shares
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

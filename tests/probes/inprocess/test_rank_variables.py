@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.environment import parse_environment
 from gputop.probes.inprocess import layout
 from gputop.probes.inprocess.rank_variables import RANK_NAMES, ranks_in
-from gputop.probes.proc_ranks import Identity, identity_of
-from gputop.probes.sample import ProcessReading
+from gputop.probes.jobs.rank_identity import Identity, identity_of
+from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.sources.procfs.environment import parse_environment
 
-from probe_job import Job, job
+from support.probe_job import Job, job
 
 SRUN = {"SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_NTASKS": "6"}
 PMIX = {"PMIX_RANK": "4"}

@@ -9,16 +9,18 @@ import time
 
 import pytest
 
-from gputop.probes.derive import derive
-from gputop.probes.derive_job import NOT_COUNTED
-from gputop.probes.frame import Frame, RankFrame
-from gputop.probes.probe_reading import ProbeReading
-from gputop.probes.sample import ProcessReading, Sample
+from gputop.probes.derive.frame import derive
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.job_frames import RankFrame
+from gputop.probes.model.missing_reasons import NOT_COUNTED
+from gputop.probes.model.probe_readings import ProbeReading
+from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.sample import Sample
 from gputop.rules.progress import is_overdue, not_counted, overdue_seconds, stuck_ranks
 
-from probe_job import Job, job, reading_of
-from terminal import wait_until
-from torch_python import TORCH_PYTHON, needs_torch
+from support.probe_job import Job, job, reading_of
+from support.terminal import wait_until
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = needs_torch
 
