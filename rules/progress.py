@@ -10,7 +10,7 @@ from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.missing_reasons import NOT_COUNTED
 
 UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
-"""While a rank is in one of these, low utilisation and the like say nothing, and no step is due."""
+"""While a rank is in one of these, low utilization and the like say nothing, and no step is due."""
 UNSETTLED_SECONDS = 600.0
 """Not for longer, though: by then PyTorch's collectives have timed out."""
 STALL_SECONDS = 2.0

@@ -1,11 +1,11 @@
-"""Which rules cannot look: where a signal is missing, finding nothing is no good news."""
+"""Which rules not evaluated: where a signal is missing, finding nothing is no good news."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from .finding import Blind, Verdict
+from .finding import NotEvaluated, Verdict
 from .rule import Rule
 
 _EACH_COUNTS = frozenset({"gpu", "host"})
@@ -13,17 +13,17 @@ _EACH_COUNTS = frozenset({"gpu", "host"})
 some never can."""
 
 
-def blind_rule(rule: Rule, verdicts: Sequence[Verdict]) -> Blind | None:
+def why_not_evaluated(rule: Rule, verdicts: Sequence[Verdict]) -> NotEvaluated | None:
     """Whether these verdicts of a rule leave out what it should have looked at, and why."""
-    unread = [verdict for verdict in verdicts if verdict.unread]
-    if not unread:
+    unavailable = [verdict for verdict in verdicts if verdict.unavailable]
+    if not unavailable:
         return None
-    if len(unread) < len(verdicts) and unread[0].subject.kind not in _EACH_COUNTS:
+    if len(unavailable) < len(verdicts) and unavailable[0].subject.kind not in _EACH_COUNTS:
         return None
-    reasons = Counter(verdict.unread for verdict in unread)
-    return Blind(id=rule.id, name=rule.name, reason=reasons.most_common(1)[0][0])
+    reasons = Counter(verdict.unavailable for verdict in unavailable)
+    return NotEvaluated(id=rule.id, name=rule.name, reason=reasons.most_common(1)[0][0])
 
 
-def broken_rule(rule: Rule, why: str) -> Blind:
+def failed_rule(rule: Rule, why: str) -> NotEvaluated:
     """A rule that raised, and is left out from then on."""
-    return Blind(id=rule.id, name=rule.name, reason=f"the rule itself failed ({why})")
+    return NotEvaluated(id=rule.id, name=rule.name, reason=f"the rule itself failed ({why})")

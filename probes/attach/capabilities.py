@@ -1,4 +1,4 @@
-"""Every means of looking at a process, and whether it is open: tried, and not guessed."""
+"""Every access method of looking at a process, and whether it is open: tried, and not guessed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..model.rank_readings import VOTES
+from ..model.rank_readings import DUMPS
 from ..sources.nccl_ras.protocol import PORT, ask, of_pids
 from ..sources.page.location import Owner, PageRefused, open_page
 from ..sources.procfs.files import read_file
@@ -24,8 +24,8 @@ _CAPABILITY = "CapEff:"
 _SYS_PTRACE = 19
 
 
-class Means(msgspec.Struct, frozen=True, kw_only=True):
-    """One means."""
+class AccessMethod(msgspec.Struct, frozen=True, kw_only=True):
+    """One access method."""
 
     name: str
     open: bool
@@ -35,7 +35,7 @@ class Means(msgspec.Struct, frozen=True, kw_only=True):
     """Why not, with what lifts it."""
 
 
-def means_of(pid: int) -> Iterator[Means]:
+def access_methods_of(pid: int) -> Iterator[AccessMethod]:
     """For one process, the strongest first."""
     yield _probe(pid)
     yield _ras(frozenset({pid}))
@@ -49,14 +49,14 @@ def means_of(pid: int) -> Iterator[Means]:
     yield _readable(pid, "stat", "threads and counters", "state, CPU and switches of each thread")
 
 
-def means_here() -> Iterator[Means]:
+def access_methods_here() -> Iterator[AccessMethod]:
     """For any process of this user."""
     yield _ras(frozenset())
     yield _stacks_here()
     yield _kernel_log()
 
 
-def _probe(pid: int) -> Means:
+def _probe(pid: int) -> AccessMethod:
     reason = ""
     try:
         stat = parse_stat(read_file(f"/proc/{pid}/stat"))
@@ -79,7 +79,7 @@ def _probe(pid: int) -> Means:
         reason = str(refusal)
     except OSError:
         reason = f"there is no process {pid}"
-    return Means(
+    return AccessMethod(
         name="probe",
         open=not reason,
         gives="phases, steps, collectives in flight, also while it is frozen",
@@ -88,13 +88,13 @@ def _probe(pid: int) -> Means:
     )
 
 
-def _exact_stacks(pid: int, stacks: Means) -> Means:
+def _exact_stacks(pid: int, stacks: AccessMethod) -> AccessMethod:
     try:
         stat = parse_stat(read_file(f"/proc/{pid}/stat"))
     except OSError:
         stat = None
     pause = expected_pause(stat.threads if stat else None, native=False)
-    return Means(
+    return AccessMethod(
         name="exact stacks",
         open=stacks.open,
         gives="whole stacks, with C functions too",
@@ -104,7 +104,7 @@ def _exact_stacks(pid: int, stacks: Means) -> Means:
     )
 
 
-def _ras(pids: frozenset[int]) -> Means:
+def _ras(pids: frozenset[int]) -> AccessMethod:
     reason = ""
     try:
         found = ask()
@@ -112,7 +112,7 @@ def _ras(pids: frozenset[int]) -> Means:
             reason = f"the NCCL job on port {PORT} is another one"
     except SourceError as error:
         reason = error.reason
-    return Means(
+    return AccessMethod(
         name="NCCL RAS",
         open=not reason,
         gives="collectives launched by each rank",
@@ -121,7 +121,7 @@ def _ras(pids: frozenset[int]) -> Means:
     )
 
 
-def _stacks(pid: int) -> Means:
+def _stacks(pid: int) -> AccessMethod:
     binary, began = find_py_spy(), start_time_of(pid)
     reason = ""
     if binary is None:
@@ -130,26 +130,26 @@ def _stacks(pid: int) -> Means:
         reason = f"there is no process {pid}"
     else:
         reader = StackReader(pid, began, binary)
-        while reader.take().taken < VOTES and not reader.reading.main_stacks:
+        while reader.take().taken < DUMPS and not reader.reading.main_stacks:
             if reader.reading.refusal:
                 break
         if not reader.reading.main_stacks:
-            reason = reader.reading.refusal or "all dumps were torn: try again"
-    return _stacks_means(reason)
+            reason = reader.reading.refusal or "all dumps were inconsistent: try again"
+    return _stacks_method(reason)
 
 
-def _stacks_here() -> Means:
+def _stacks_here() -> AccessMethod:
     reason = ""
     if find_py_spy() is None:
         reason = f"the py-spy binary is missing: {REINSTALL}"
     elif ptrace_scope() and not _has_ptrace():
         refusal = refusal_of_access(os.getppid())
         reason = str(refusal) if refusal else f"ptrace is restricted: {capability_words()}"
-    return _stacks_means(reason)
+    return _stacks_method(reason)
 
 
-def _stacks_means(reason: str) -> Means:
-    return Means(
+def _stacks_method(reason: str) -> AccessMethod:
+    return AccessMethod(
         name="stacks",
         open=not reason,
         gives="where in Python each rank is",
@@ -158,7 +158,7 @@ def _stacks_means(reason: str) -> Means:
     )
 
 
-def _readable(pid: int, name: str, title: str, gives: str) -> Means:
+def _readable(pid: int, name: str, title: str, gives: str) -> AccessMethod:
     reason = ""
     path = Path(f"/proc/{pid}/{name}")
     try:
@@ -172,7 +172,9 @@ def _readable(pid: int, name: str, title: str, gives: str) -> Means:
     if name == "wchan" and not reason and not _shows_wait(pid):
         refusal = refusal_of_access(pid)
         reason = str(refusal) if refusal else ""
-    return Means(name=title, open=not reason, gives=gives, cost="microseconds", reason=reason)
+    return AccessMethod(
+        name=title, open=not reason, gives=gives, cost="microseconds", reason=reason
+    )
 
 
 def _shows_wait(pid: int) -> bool:
@@ -184,14 +186,14 @@ def _shows_wait(pid: int) -> bool:
         return False
 
 
-def _kernel_log() -> Means:
+def _kernel_log() -> AccessMethod:
     reason = ""
     try:
         os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
     except OSError as error:
         words = "sudo sysctl kernel.dmesg_restrict=0, or gputop as root"
         reason = f"/dev/kmsg: {error.strerror}: {words}"
-    return Means(
+    return AccessMethod(
         name="kernel log",
         open=not reason,
         gives="OOM kills and Xids from before gputop began",

@@ -1,7 +1,7 @@
 """The jobs of this node, whether or not they are on a GPU that the driver shows: one look at all processes.
 
 Launchers, Python processes whose environment names a rank, and Python processes with a GPU open. Of other
-users' processes without rights only the launchers are told from the rest.
+users' processes without rights only the launchers are reported from the rest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..sources.procfs.environment import parse_environment
 from ..sources.procfs.files import read_file
 from ..sources.procfs.text import parse_command, parse_stat
 from ..sources.procfs.tree import is_leaf, parent_pid
-from ..sources.watchlist import Interest
+from ..sources.watchlist import Watchlist
 from .process_search import pids_named
 
 _COMMAND_BYTES = 32768
@@ -49,12 +49,12 @@ def jobs_here(root: Path = Path("/")) -> tuple[JobFrame, ...]:
 
 def jobs_with(pids: Iterable[int], root: Path = Path("/")) -> tuple[JobFrame, ...]:
     """What whoever watches these processes would see of jobs, the oldest first; as `jobs_here`."""
-    interest = Interest()
+    watchlist = Watchlist()
     for pid in pids:
-        interest.attach(pid)
-    if not interest.attached():
+        watchlist.attach(pid)
+    if not watchlist.attached():
         return ()
-    source = ProcessSource(interest, root)
+    source = ProcessSource(watchlist, root)
     try:
         return group_jobs(source.read(), ()).jobs
     finally:

@@ -21,7 +21,7 @@ _LIBRARIES = frozenset(
 )
 
 
-class Told(NamedTuple):
+class Said(NamedTuple):
     """What one stack tells."""
 
     phase: str
@@ -34,38 +34,38 @@ class Vote(NamedTuple):
     phase: str
     doing: str
     share: float
-    """Of the votes."""
+    """Of the dumps."""
     margin: float
     """The true share lies within this of ``share``, at 95 %."""
-    votes: int
+    dumps: int
 
 
-OTHER = Told("other", "runs Python")
+OTHER = Said("other", "runs Python")
 
 
-def phase_of(stack: Stack) -> Told:
+def phase_of(stack: Stack) -> Said:
     """The phase of one whole stack; ``other`` where no row fits."""
     frames = [frame for frame in stack if _first(THIN, frame) is None]
     for place in range(len(frames) - 1, -1, -1):
         if _first(STARTUP, frames[place]) is not None:
             inside = _innermost(frames[:place])
-            return inside or Told(STARTUP[0].phase, STARTUP[0].doing)
+            return inside or Said(STARTUP[0].phase, STARTUP[0].doing)
         row = _first(WHOLE, frames[place])
         if row is not None:
-            return Told(row.phase, row.doing)
+            return Said(row.phase, row.doing)
     return _innermost(frames) or OTHER
 
 
 def vote(stacks: Iterable[Stack]) -> Vote | None:
     """The phase that most stacks tell, the later one of equals; ``None`` without any."""
-    told = [phase_of(stack) for stack in stacks]
-    if not told:
+    reported = [phase_of(stack) for stack in stacks]
+    if not reported:
         return None
-    counts = Counter(reversed([each.phase for each in told]))
+    counts = Counter(reversed([each.phase for each in reported]))
     phase, count = max(counts.items(), key=lambda item: item[1])
-    doing = next(each.doing for each in reversed(told) if each.phase == phase)
-    share = count / len(told)
-    return Vote(phase, doing, share, margin(share, len(told)), len(told))
+    doing = next(each.doing for each in reversed(reported) if each.phase == phase)
+    share = count / len(reported)
+    return Vote(phase, doing, share, margin(share, len(reported)), len(reported))
 
 
 def margin(share: float, samples: int) -> float:
@@ -96,11 +96,11 @@ def place_of(frame: StackFrameReading) -> str:
     return f"{frame.name} ({frame.file}{line})"
 
 
-def _innermost(frames: Sequence[StackFrameReading]) -> Told | None:
+def _innermost(frames: Sequence[StackFrameReading]) -> Said | None:
     for frame in frames:
         row = _first(INNERMOST, frame)
         if row is not None:
-            return Told(row.phase, row.doing)
+            return Said(row.phase, row.doing)
     return None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..model.process_frames import ProcessFrame
 from ..model.rank_activity import ActivityFrame
 from ..model.wait_kinds import WaitKind
-from .stack_phase import Told
+from .stack_phase import Said
 
 BUSY_CORES = 0.5
 IDLE_CORES = 0.05
@@ -29,37 +29,37 @@ _WAITS: dict[WaitKind | None, str] = {
 
 def guess(
     activity: ActivityFrame, process: ProcessFrame | None, children: Sequence[ProcessFrame]
-) -> Told:
+) -> Said:
     """The phase and what it does; ``other`` where threads tell no more."""
     if activity.state in _STOPPED:
-        return Told("other", _IS_STOPPED)
+        return Said("other", _IS_STOPPED)
     if any(_compiles(child) for child in children):
-        return Told("compile", "runs a compiler")
+        return Said("compile", "runs a compiler")
     writes = process.write_bytes_per_second if process else None
     if (writes or 0.0) > WRITES_BYTES_PER_SECOND:
-        return Told("checkpoint", "writes to disk")
+        return Said("checkpoint", "writes to disk")
     if (activity.autograd_cores or 0.0) >= BUSY_CORES:
-        return Told("backward", "runs the backward")
+        return Said("backward", "runs the backward")
     if (activity.cpu_cores or 0.0) >= BUSY_CORES:
-        return Told("other", "runs on the CPU: forward, optimizer or Python")
+        return Said("other", "runs on the CPU: forward, optimizer or Python")
     loads = any((child.name or "").startswith(_LOADER) for child in children)
     if loads and activity.wait == "poll":
-        return Told("data", "waits for DataLoader workers")
+        return Said("data", "waits for DataLoader workers")
     match activity.wait:
         case "lock":
-            return Told("comm", "waits for other ranks or another thread")
+            return Said("comm", "waits for other ranks or another thread")
         case "timer":
-            return Told("other", "sleeps")
+            return Said("other", "sleeps")
         case "pipe":
-            return Told("data", "waits for a pipe or FIFO")
+            return Said("data", "waits for a pipe or FIFO")
         case "poll" | "socket":
-            return Told("other", "waits for a socket or pipe")
+            return Said("other", "waits for a socket or pipe")
         case "disk":
-            return Told("data", "waits for a disk or file system")
+            return Said("data", "waits for a disk or file system")
         case "child":
-            return Told("other", "waits for another program")
+            return Said("other", "waits for another program")
         case _:
-            return Told("other", "sleeps" if activity.state in "SD" else "runs")
+            return Said("other", "sleeps" if activity.state in "SD" else "runs")
 
 
 def asleep(activity: ActivityFrame) -> str | None:

@@ -21,9 +21,9 @@ from ..sources.host.source import HostSource
 from ..sources.nvml.driver import NvmlDriver
 from ..sources.processes.source import ProcessSource
 from ..sources.procfs.target import TargetError, environment_of, send_signal
-from ..sources.stack_requests import StackWishes
+from ..sources.stack_requests import StackRequests
 from ..sources.stacks.exact_stack import take_exact
-from ..sources.watchlist import Interest
+from ..sources.watchlist import Watchlist
 from ..wire.codec import Message, Splitter, WireError, decode_command, encode
 from ..wire.command import (
     Attach,
@@ -66,9 +66,9 @@ def collect(
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         Path("/proc/self/comm").write_text(COLLECTOR_NAME)
-    interest = Interest()
+    watchlist = Watchlist()
     for pid in pids:
-        interest.attach(pid)
+        watchlist.attach(pid)
     collector = Collector(socket.gethostname(), boot_id(), interval_seconds)
     send = _Sender()
     send(
@@ -79,10 +79,10 @@ def collect(
             pid=os.getpid(),
         )
     )
-    wishes = StackWishes()
-    obey = partial(_obey, collector=collector, interest=interest, wishes=wishes, send=send)
+    requests = StackRequests()
+    obey = partial(_obey, collector=collector, watchlist=watchlist, requests=requests, send=send)
     threading.Thread(target=_listen, args=(obey,), name="commands", daemon=True).start()
-    rest = _add_first(collector, interest, wishes, without)
+    rest = _add_first(collector, watchlist, requests, without)
     if pids:
         rest()  # somebody has come for a job, and wants all of it
     late = not pids
@@ -106,17 +106,17 @@ def boot_id(root: Path = Path("/")) -> str:
 
 
 def _add_first(
-    collector: Collector, interest: Interest, wishes: StackWishes, without: frozenset[str]
+    collector: Collector, watchlist: Watchlist, requests: StackRequests, without: frozenset[str]
 ) -> Callable[[], None]:
     """Add what every row of the first picture needs. Returns what adds the rest."""
     if "nvml" not in without:
-        collector.add(NvmlDriver(collector.add, interest))
-    processes = ProcessSource(interest)
+        collector.add(NvmlDriver(collector.add, watchlist))
+    processes = ProcessSource(watchlist)
     if "processes" not in without:
         collector.add(processes)
     if "host" not in without:
         collector.add(HostSource())
-    return partial(_add_rest, collector, interest, wishes, processes, without)
+    return partial(_add_rest, collector, watchlist, requests, processes, without)
 
 
 def _add_late(collector: Collector, rest: Callable[[], None]) -> None:
@@ -130,8 +130,8 @@ def _add_late(collector: Collector, rest: Callable[[], None]) -> None:
 
 def _add_rest(
     collector: Collector,
-    interest: Interest,
-    wishes: StackWishes,
+    watchlist: Watchlist,
+    requests: StackRequests,
     processes: ProcessSource,
     without: frozenset[str],
 ) -> None:
@@ -145,19 +145,19 @@ def _add_rest(
     from ..sources.topology.source import TopologySource
 
     if "processes" not in without:
-        collector.add(ThreadSource(interest, latest=processes.latest))
-        collector.add(StackSource(wishes))
-        collector.add(RasSource(interest, wishes))
+        collector.add(ThreadSource(watchlist, latest=processes.latest))
+        collector.add(StackSource(requests))
+        collector.add(RasSource(watchlist, requests))
     if "inprocess" not in without:
-        collector.add(ProbeSource(interest))
+        collector.add(ProbeSource(watchlist))
     if "cgroups" not in without:
-        collector.add(CgroupSource(interest))
+        collector.add(CgroupSource(watchlist))
     if "infiniband" not in without:
         collector.add(InfinibandSource())
     if "topology" not in without:
         collector.add(TopologySource())
     if "numa" not in without:
-        collector.add(NumaSource(interest))
+        collector.add(NumaSource(watchlist))
 
 
 class _Sender:
@@ -194,8 +194,8 @@ def _obey(
     command: Command,
     *,
     collector: Collector,
-    interest: Interest,
-    wishes: StackWishes,
+    watchlist: Watchlist,
+    requests: StackRequests,
     send: Callable[[Message], None],
 ) -> None:
     ok, message = True, ""
@@ -206,13 +206,13 @@ def _obey(
         case SetInterval(seconds=seconds):
             data = {"seconds": collector.set_interval(seconds)}
         case Attach(pid=pid):
-            interest.attach(pid)
+            watchlist.attach(pid)
             collector.hurry()
         case Detach(pid=pid):
-            interest.detach(pid)
+            watchlist.detach(pid)
         case TakeStacks(pids=wanted, seconds=seconds, shares=shares):
-            if wishes.want(wanted, seconds, shares=shares):
-                collector.hurry()  # a wish that is renewed, as with every sample, must not bring one
+            if requests.want(wanted, seconds, shares=shares):
+                collector.hurry()  # a request that is renewed, as with every sample, must not bring one
         case Dump():
             collector.hurry()
         case TakeExactStack():

@@ -13,7 +13,7 @@ from ..model.job_frames import JobFrame, RankFrame
 from ..model.process_frames import ProcessFrame
 from ..model.process_key import Key, key_of
 from ..model.rank_activity import ActivityFrame
-from ..model.rank_readings import VOTE_SECONDS, StackReading, ThreadReading, ThreadsReading
+from ..model.rank_readings import DUMPS_SECONDS, StackReading, ThreadReading, ThreadsReading
 from ..model.sample import Sample
 from ..model.wait_kinds import wait_kind
 
@@ -67,15 +67,15 @@ class _Seen:
             rank = replace(rank, missing={**rank.missing, "stack": self._why_no_stacks})
         if rank.phase is None and rank.activity is not None:
             children = [self._processes[pid] for pid in rank.workers if pid in self._processes]
-            told = guess(rank.activity, self._processes.get(rank.pid), children)
-            rank = _with_phase(rank, told.phase, told.doing, inferred=True)
+            reported = guess(rank.activity, self._processes.get(rank.pid), children)
+            rank = _with_phase(rank, reported.phase, reported.doing, inferred=True)
         return self._aged(rank, before)
 
     def _holds(self, stacks: StackReading, rank: RankFrame) -> bool:
         """Whether stacks still tell where it is: fresh ones, and any of one that has not moved since."""
         still = rank.activity.still_since_seconds if rank.activity else None
         stood = still is not None and still <= stacks.monotonic_seconds
-        return stood or self._now - stacks.monotonic_seconds <= VOTE_SECONDS
+        return stood or self._now - stacks.monotonic_seconds <= DUMPS_SECONDS
 
     def _sampled(self, rank: RankFrame, stacks: StackReading) -> RankFrame:
         reason = stacks.refusal or ("" if stacks.main_stacks else stacks.failure)
@@ -92,7 +92,7 @@ class _Seen:
             rank,
             place=place_of(own) if own is not None else None,
             doing=doing,
-            phase_votes=found.votes,
+            phase_dumps=found.dumps,
             phase_share=found.share,
             phase_margin=found.margin,
         )

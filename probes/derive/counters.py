@@ -11,7 +11,7 @@ UNLIMITED = 64
 
 
 class Growth(NamedTuple):
-    """How much a counter has grown, or why that cannot be told."""
+    """How much a counter has grown, or why that cannot be reported."""
 
     amount: int | None
     reason: str = ""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from ..jobs.grouping import Grouping, group_jobs
 from ..model.frame import Frame, ProbeFrame, SourceFrame
 from ..model.process_key import Key, key_of
-from ..model.rank_history import RankPast
+from ..model.rank_history import RankHistory
 from ..model.sample import Sample
 from .activity import with_activity
-from .exited_ranks import awaited_ranks, gone_ranks
+from .exited_ranks import exited_ranks, pending_exits
 from .extend import extend
 from .gpu import derive_gpus
 from .host import derive_cgroups, derive_host
@@ -21,7 +21,7 @@ from .link import derive_links
 from .placement import derive_placements
 from .port import derive_ports
 from .process import derive_processes
-from .rank_history import remember
+from .rank_history import append_reading
 from .topology import derive_topology
 
 
@@ -30,21 +30,21 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
 
     Args:
         previous: the frame of the sample before, of the same node; ``None`` at the start, and after
-            a jump in a recording. Without it no rate can be told.
+            a jump in a recording. Without it no rate can be reported.
         current: the sample.
     """
     if previous is not None and previous.boot_id != current.boot_id:
         previous = None  # the node was started anew: nothing of before can be compared
     grouping = _group(current)
     processes = derive_processes(previous, current, grouping)
-    pasts = _pasts(previous, current)
-    jobs = derive_jobs(previous, current, grouping.jobs, pasts)
+    rank_histories = _rank_histories(previous, current)
+    jobs = derive_jobs(previous, current, grouping.jobs, rank_histories)
     jobs = with_activity(previous, current, jobs, processes)
     gpus = derive_gpus(previous, current, jobs)
     topology = derive_topology(current)
     ports = derive_ports(previous, current)
     host = derive_host(previous, current)
-    gone = gone_ranks(previous, current)
+    exited = exited_ranks(previous, current)
     driver = current.driver
     return Frame(
         time_seconds=current.time_seconds,
@@ -72,10 +72,10 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         threads=current.threads,
         stacks=current.stacks,
         communicators=current.communicators,
-        gone=gone,
-        awaited=awaited_ranks(previous, current, jobs, gone),
+        exited_ranks=exited,
+        pending_exits=pending_exits(previous, current, jobs, exited),
         xids=current.xids,
-        pasts=tuple(pasts.values()),
+        rank_histories=tuple(rank_histories.values()),
         sources=tuple(
             extend(SourceFrame, status, age_seconds=_age(status.monotonic_seconds, current))
             for status in current.sources
@@ -83,11 +83,11 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
     )
 
 
-def _pasts(previous: Frame | None, current: Sample) -> dict[Key, RankPast]:
+def _rank_histories(previous: Frame | None, current: Sample) -> dict[Key, RankHistory]:
     """What is remembered of each process with a probe, this sample included."""
     return {
-        key_of(probe): remember(
-            previous.past(probe.pid, probe.start_time_seconds) if previous else None, probe
+        key_of(probe): append_reading(
+            previous.rank_history(probe.pid, probe.start_time_seconds) if previous else None, probe
         )
         for probe in current.probes
     }

@@ -171,7 +171,7 @@ def _limits(reading: GpuReading, missing: Missing) -> dict[str, Any]:
 
 
 def _age_of_last_values(previous: GpuFrame | None, before: Frame | None, sample: Sample) -> float:
-    """A lost GPU is asked again and again, but what it told before is what grows old."""
+    """A lost GPU is asked again and again, but what it reported before is what grows old."""
     if previous is None or before is None:
         return 0.0
     return previous.age_seconds + sample.monotonic_seconds - before.monotonic_seconds
@@ -223,7 +223,9 @@ def _ecc(reading: GpuReading, previous: GpuFrame | None, missing: Missing) -> di
 def _nvlink_errors(links: Sequence[NvlinkFrame] | None, missing: Missing) -> int | None:
     errors = errors_since_start(links)
     if errors is None:
-        none = "has no NVLink" if links == () else missing.get("nvlinks", "not told by the driver")
+        none = (
+            "has no NVLink" if links == () else missing.get("nvlinks", "not reported by the driver")
+        )
         missing["nvlink_errors_since_start"] = none
     return errors
 

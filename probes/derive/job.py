@@ -13,7 +13,7 @@ from ..model.job_frames import JobFrame, RankFrame
 from ..model.missing_reasons import NOT_COUNTED
 from ..model.probe_readings import ProbeReading
 from ..model.process_key import Key, key_of
-from ..model.rank_history import RankPast
+from ..model.rank_history import RankHistory
 from ..model.sample import Sample
 from ..model.step_statistics import StepFigures
 from .dead_ranks import with_dead_ranks
@@ -33,7 +33,7 @@ def derive_jobs(
     previous: Frame | None,
     current: Sample,
     jobs: Sequence[JobFrame],
-    pasts: Mapping[Key, RankPast],
+    rank_histories: Mapping[Key, RankHistory],
 ) -> tuple[JobFrame, ...]:
     """The jobs as grouped, each rank with what its probe tells, and those that died with it."""
     probes = {key_of(probe): probe for probe in current.probes}
@@ -52,7 +52,7 @@ def derive_jobs(
         if _is_known_dead(probe, before, previous):
             age = _age(probe.ended_monotonic_seconds, current.monotonic_seconds)
             return msgspec.structs.replace(rank, ended_age_seconds=age)
-        return _probed(rank, probe, previous, before, pasts[key], current)
+        return _probed(rank, probe, previous, before, rank_histories[key], current)
 
     def derived(job: JobFrame) -> JobFrame:
         ranks = tuple([known(rank) for rank in job.ranks])
@@ -83,12 +83,12 @@ def _on_lost_gpu(rank: RankFrame, earlier: RankFrame | None, lost: AbstractSet[i
 def _with_waits(
     ranks: tuple[RankFrame, ...], probes: Mapping[Key, ProbeReading]
 ) -> tuple[RankFrame, ...]:
-    told = {
+    reported = {
         rank.rank: probes[key_of(rank)]
         for rank in ranks
         if rank.rank is not None and key_of(rank) in probes
     }
-    waits = waits_now(told)
+    waits = waits_now(reported)
     if not waits:
         return ranks
     return tuple(
@@ -106,7 +106,7 @@ def _probed(
     probe: ProbeReading,
     frame: Frame | None,
     before: RankFrame | None,
-    past: RankPast,
+    past: RankHistory,
     sample: Sample,
 ) -> RankFrame:
     previous = frame.probe(probe.pid, probe.start_time_seconds) if frame else None
@@ -137,7 +137,7 @@ def _probed(
         memory_allocated_bytes=allocator.allocated_bytes if allocator else None,
         memory_reserved_bytes=allocator.reserved_bytes if allocator else None,
         ended_age_seconds=_age(ended, sample.monotonic_seconds),
-        probe_cost_ratio=probe.cost_ratio,
+        probe_overhead_ratio=probe.overhead_ratio,
         **_shares(probe, previous, before, past),
         missing=_missing(rank, probe, past.figures, step_age if stands else None),
         **counted,
@@ -195,7 +195,7 @@ def _throughput(
 
 
 def _shares(
-    probe: ProbeReading, previous: ProbeFrame | None, before: RankFrame | None, past: RankPast
+    probe: ProbeReading, previous: ProbeFrame | None, before: RankFrame | None, past: RankHistory
 ) -> dict[str, Any]:
     same = previous is not None and previous.monotonic_seconds == probe.monotonic_seconds
     if same and before is not None:
@@ -215,7 +215,7 @@ def _shares(
 def _missing(
     rank: RankFrame, probe: ProbeReading, figures: StepFigures, still_seconds: float | None
 ) -> dict[str, str]:
-    """Why what is not told is not.
+    """Why what is not reported is not.
 
     Args:
         still_seconds: for how long no step has ended, where it stands still.
@@ -233,12 +233,12 @@ def _missing(
     elif missing.get("step", "").startswith(NOT_COUNTED):  # a reason of before, as above
         for name in _OF_STEPS:
             missing.pop(name, None)
-    if probe.trouble is not None:
-        missing["phase"] = f"the probe switched itself off: {probe.trouble}"
+    if probe.error is not None:
+        missing["phase"] = f"the probe switched itself off: {probe.error}"
     return missing
 
 
-def _current_step(probe: ProbeReading, past: RankPast) -> int | None:
+def _current_step(probe: ProbeReading, past: RankHistory) -> int | None:
     if past.segments:
         return past.segments[-1].step
     return None if probe.step is None else probe.step + 1

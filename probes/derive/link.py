@@ -1,4 +1,4 @@
-"""All roads of the node in one list: to its GPUs, between them, and to other nodes."""
+"""All links of the node in one list: to its GPUs, between them, and to other nodes."""
 
 from __future__ import annotations
 

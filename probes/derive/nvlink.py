@@ -33,20 +33,20 @@ def derive_nvlinks(
 
 def errors_since_start(links: Sequence[NvlinkFrame] | None) -> int | None:
     """Over all links; ``None`` where no link tells of any kind."""
-    told = [
+    reported = [
         link
         for link in links or ()
         if link.crc_errors is not None
         or link.replay_errors is not None
         or link.recovery_errors is not None
     ]
-    if not told:
+    if not reported:
         return None
     return sum(
         link.crc_errors_since_start
         + link.replay_errors_since_start
         + link.recovery_errors_since_start
-        for link in told
+        for link in reported
     )
 
 

@@ -29,7 +29,7 @@ def normal_bus_id(bus_id: str | None) -> str | None:
 
 
 def path_level(one: PciPlace, two: PciPlace) -> str | None:
-    """What lies between two cards; ``None`` where that cannot be told."""
+    """What lies between two cards; ``None`` where that cannot be reported."""
     if not one.path or not two.path:
         return None
     if one.path[0] != two.path[0]:
@@ -97,7 +97,7 @@ def _direct(gpu: GpuReading) -> dict[str, int]:
 
 
 def _switched(gpu: GpuReading) -> dict[str | None, int]:
-    """Bus id of a switch, where it is told → links to it that are up."""
+    """Bus id of a switch, where it is reported → links to it that are up."""
     counts: dict[str | None, int] = {}
     for link in gpu.nvlinks or ():
         if link.active and link.remote == "switch":

@@ -105,4 +105,4 @@ def _placements(gpus: Sequence[GpuReading], grouping: Grouping) -> dict[int, lis
 def _why_not(placements: Sequence[_Placement], field: str) -> str:
     if not placements:
         return "the driver lists it on no GPU"
-    return placements[0][0].missing.get(field, "not told by the driver")
+    return placements[0][0].missing.get(field, "not reported by the driver")

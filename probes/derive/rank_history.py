@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..model.probe_readings import ProbeReading, SegmentReading, StepReading
-from ..model.rank_history import PhaseMark, RankPast
+from ..model.rank_history import PhaseMark, RankHistory
 from .step_statistics import figures_of
 
 STEPS = 256
@@ -18,7 +18,7 @@ MINUTE_SECONDS = 60.0
 _MARK_SECONDS = 1.0
 
 
-def remember(past: RankPast | None, probe: ProbeReading) -> RankPast:
+def append_reading(past: RankHistory | None, probe: ProbeReading) -> RankHistory:
     """The past with a reading added; the same object where the reading is one that it has already."""
     if past is not None and past.reading_seconds == probe.monotonic_seconds:
         return past
@@ -26,7 +26,7 @@ def remember(past: RankPast | None, probe: ProbeReading) -> RankPast:
         past = None
     steps = _joined_steps(past.steps if past else (), probe.steps)
     unchanged = past is not None and steps is past.steps
-    return RankPast(
+    return RankHistory(
         pid=probe.pid,
         start_time_seconds=probe.start_time_seconds,
         reading_seconds=probe.monotonic_seconds,
@@ -37,7 +37,7 @@ def remember(past: RankPast | None, probe: ProbeReading) -> RankPast:
     )
 
 
-def minute_phases(past: RankPast, probe: ProbeReading) -> tuple[dict[str, float], float]:
+def minute_phases(past: RankHistory, probe: ProbeReading) -> tuple[dict[str, float], float]:
     """Share of each phase in the last minute, and how many seconds of it were seen."""
     now = probe.monotonic_seconds
     base = _at(past.marks, now - MINUTE_SECONDS)
@@ -54,8 +54,8 @@ def shares_of(now: Mapping[str, float], before: Mapping[str, float]) -> dict[str
     return {phase: seconds / whole for phase, seconds in grown.items()} if whole > 0 else {}
 
 
-def _began_anew(past: RankPast, probe: ProbeReading) -> bool:
-    """The probe was started again in the same process: its counters begin at nought."""
+def _began_anew(past: RankHistory, probe: ProbeReading) -> bool:
+    """The probe was started again in the same process: its counters begin at zero."""
     last = past.steps[-1].number if past.steps else 0
     known = past.marks[-1].phase_seconds if past.marks else {}
     return (probe.step is not None and probe.step < last) or any(
@@ -73,8 +73,8 @@ def _joined_steps(
         at -= 1
     if known[at:] == tuple(new):
         return known
-    told = {step.number: step for step in known[at:]} | {step.number: step for step in new}
-    return (*known[:at], *[told[number] for number in sorted(told)])[-STEPS:]
+    reported = {step.number: step for step in known[at:]} | {step.number: step for step in new}
+    return (*known[:at], *[reported[number] for number in sorted(reported)])[-STEPS:]
 
 
 def _joined_segments(

@@ -9,7 +9,7 @@ from ..model.reading import Missing, Reading
 
 
 def rate(current: float | None, previous: float | None, seconds: float) -> float | None:
-    """Growth of a counter per second; ``None`` where it cannot be told.
+    """Growth of a counter per second; ``None`` where it cannot be reported.
 
     A counter that went backwards was reset in between (driver reloaded, process replaced): what it
     did before the reset is unknown, so there is no rate, not a guess.
@@ -35,7 +35,7 @@ def counter_rates(
         previous: the frame made of the reading before; when it is the same reading sent again, its
             rates are carried on, for they are still the newest that are known.
         counters: name of the rate → name of the counter.
-        missing: takes up a reason for each rate that cannot be told.
+        missing: takes up a reason for each rate that cannot be reported.
     """
     if previous is not None and previous.monotonic_seconds == current.monotonic_seconds:
         carried = {name: getattr(previous, name) for name in counters}

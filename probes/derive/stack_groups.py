@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..attribution.stack_phase import OTHER, Told, own_frame, phase_of, without_probe
+from ..attribution.stack_phase import OTHER, Said, own_frame, phase_of, without_probe
 from ..model.frame import Frame
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.process_key import key_of
@@ -51,30 +51,30 @@ def _place(rank: RankFrame, stack: Stack) -> object:
 
     One that is stopped is never where others are, though its stack may be the same.
     """
-    own, told = own_frame(stack), _told(rank, stack)
-    phase = told.phase if told else rank.phase
+    own, reported = own_frame(stack), _reported(rank, stack)
+    phase = reported.phase if reported else rank.phase
     if own is None:
-        return (rank.stopped, phase, told.doing if told else rank.doing, stack)
+        return (rank.stopped, phase, reported.doing if reported else rank.doing, stack)
     return (rank.stopped, phase, stack[stack.index(own) :])
 
 
-def _told(rank: RankFrame, stack: Stack) -> Told | None:
-    """What the stack itself tells, where a probe told the phase: that is of now, the stack is older."""
+def _reported(rank: RankFrame, stack: Stack) -> Said | None:
+    """What the stack itself tells, where a probe reported the phase: that is of now, the stack is older."""
     if rank.phase_source != "measured" or not stack:
         return None
-    told = phase_of(stack)
-    return None if told == OTHER else told
+    reported = phase_of(stack)
+    return None if reported == OTHER else reported
 
 
 def _group(members: Sequence[tuple[RankFrame, Stack]]) -> StackGroup:
     first, stack = members[0]
-    told = _told(first, stack)
+    reported = _reported(first, stack)
     return StackGroup(
         ranks=tuple(rank.rank for rank, _ in members),
         pids=tuple(rank.pid for rank, _ in members),
-        phase=told.phase if told else first.phase,
-        phase_source="sampled" if told else first.phase_source,
-        doing=told.doing if told else first.doing,
+        phase=reported.phase if reported else first.phase,
+        phase_source="sampled" if reported else first.phase_source,
+        doing=reported.doing if reported else first.doing,
         place=first.place,
         stack=_common([stack for _, stack in members]),
         stopped=first.stopped,

@@ -9,7 +9,7 @@ from ..model.probe_readings import StepReading
 from ..model.step_statistics import NO_FIGURES, StepFigures
 
 RECENT = 16
-"""Steps over which shares, rates and GPU time are told; percentiles are over all that are kept."""
+"""Steps over which shares, rates and GPU time are reported; percentiles are over all that are kept."""
 _SPREAD_NEEDS = 4
 
 
@@ -47,7 +47,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def spread(ordered: Sequence[float]) -> float | None:
-    """How far apart values usually are, whatever outliers there are; of few it cannot be told."""
+    """How far apart values usually are, whatever outliers there are; of few it cannot be reported."""
     if len(ordered) < _SPREAD_NEEDS:
         return None
     middle = percentile(ordered, 0.5)

@@ -60,8 +60,8 @@ def _derive(sample: Sample) -> TopologyFrame | None:
     nics = _nics(reading.places if reading else ())
     linked = {**nvlink_pairs(gpus), **_linked_by_the_driver(sample)}
     peers = _peers(sample, linked)
-    told = sample.gpu_paths.paths if sample.gpu_paths else ()
-    paths = {(one, two): level for one, two, level in told}
+    reported = sample.gpu_paths.paths if sample.gpu_paths else ()
+    paths = {(one, two): level for one, two, level in reported}
     levels = _matrix(gpus, cards, [place for _, place in nics], linked, paths)
     refused = {(peer.one, peer.two) for peer in peers if peer.refused}
     islands = _islands(gpus, {pair: each for pair, each in linked.items() if pair not in refused})

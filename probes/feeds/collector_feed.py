@@ -15,7 +15,7 @@ from ..wire.command import Attach, Command, Stop
 from ..wire.messages import Hello, Reply
 from .child import PIPE_BYTES, Child, forked, readable, spawned
 from .protocol import CollectorEnded, FeedError, Notice
-from .restart import Patience, Wishes
+from .restart import Backoff, Requested
 from .wedged import wedged_collectors
 
 STOP_SECONDS = 0.3
@@ -48,15 +48,15 @@ class CollectorFeed:
         restarts: bool = False,
     ) -> None:
         self.title = f"live pid {pids[0]}" if pids else "live"
-        self._wishes = Wishes(interval_seconds, without, pids)
-        self._patience = Patience() if restarts else None
+        self._requested = Requested(interval_seconds, without, pids)
+        self._backoff = Backoff() if restarts else None
         self._notices = [Notice(sentence) for sentence in notices]
         self._seen: set[int] = set()
         """Those of the processes to watch that were there."""
         self._closing = threading.Event()
         self._swap = threading.Lock()
         """Held while the child is exchanged, and by who must not meet that."""
-        self._child = Child(forked(partial(_collect, self._wishes)))
+        self._child = Child(forked(partial(_collect, self._requested)))
         self._early: list[Sample | Reply] = []
         self._splitter = Splitter()
 
@@ -88,9 +88,9 @@ class CollectorFeed:
                         yield from [*self._notices, *self._ended(message)]
                         self._notices.clear()
             except CollectorEnded as ended:
-                if self._patience is None:
+                if self._backoff is None:
                     raise
-                yield from self._restart(str(ended), self._patience)
+                yield from self._restart(str(ended), self._backoff)
 
     def _read(self, deadline: float = math.inf) -> Iterator[Sample | Reply]:
         """What arrives until the deadline, on the monotonic clock."""
@@ -113,22 +113,22 @@ class CollectorFeed:
 
     def _ended(self, sample: Sample) -> list[Notice]:
         """Which of the processes to watch are not there any more."""
-        if not self._wishes.pids or not any(
+        if not self._requested.pids or not any(
             source.name == "processes" and source.status == "ok" for source in sample.sources
         ):
             return []
         there = {process.pid for process in sample.processes}
-        watched = set(self._wishes.pids)
+        watched = set(self._requested.pids)
         gone = sorted((self._seen & watched) - there)
         self._seen = watched & there
         if gone and not self._seen:
             self.title = f"pid {gone[0]} has ended"
         return [Notice(f"process {pid} has ended") for pid in gone]
 
-    def _restart(self, why: str, patience: Patience) -> Iterator[Notice]:
+    def _restart(self, why: str, backoff: Backoff) -> Iterator[Notice]:
         """Wait, and start another collector, until one can be started."""
         while not self._closing.is_set():
-            seconds = patience.next_seconds(time.monotonic())
+            seconds = backoff.next_seconds(time.monotonic())
             yield Notice(f"{why}: restarting in {seconds:g} s")
             if self._closing.wait(seconds):
                 return
@@ -153,7 +153,7 @@ class CollectorFeed:
             if self._closing.is_set():
                 return
             # A fork would copy whatever lock another thread holds just now.
-            child = Child(spawned(self._wishes.command(without_nvml=wedged)))
+            child = Child(spawned(self._requested.command(without_nvml=wedged)))
             self._child, old = child, self._child
             self._splitter = Splitter()
             old.close()
@@ -165,7 +165,7 @@ class CollectorFeed:
 
     def send(self, command: Command) -> None:
         with self._swap:
-            self._wishes.note(command)
+            self._requested.note(command)
             if isinstance(command, Attach):
                 self.title = f"live pid {command.pid}"
             self._child.write(encode(command))
@@ -185,11 +185,11 @@ class CollectorFeed:
         )
 
 
-def _collect(wishes: Wishes) -> None:
+def _collect(requested: Requested) -> None:
     from ..collector.main import collect  # in the child, beside what the front end is loading
 
     collect(
-        interval_seconds=wishes.interval_seconds,
-        without=frozenset(wishes.without),
-        pids=tuple(wishes.pids),
+        interval_seconds=requested.interval_seconds,
+        without=frozenset(requested.without),
+        pids=tuple(requested.pids),
     )

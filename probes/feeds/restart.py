@@ -10,7 +10,7 @@ from ..wire.command import Attach, Command, Detach, SetInterval
 FIRST_SECONDS, LONGEST_SECONDS = 1.0, 30.0
 
 
-class Patience:
+class Backoff:
     """How long to wait before each restart: twice as long each time, until one has lasted."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Patience:
         return self._seconds
 
 
-class Wishes:
+class Requested:
     """What a collector was asked for, at the start and since.
 
     Args:

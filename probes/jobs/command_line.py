@@ -62,7 +62,7 @@ _BOUNDARY_STARTS = ("containerd-shim", "tmux: server", "slurmstepd:")
 
 
 class Python(NamedTuple):
-    """What an interpreter was told to run."""
+    """What an interpreter was reported to run."""
 
     kind: Literal["script", "module", "code", "nothing"]
     name: str

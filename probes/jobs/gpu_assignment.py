@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..model.gpu_readings import GpuReading
 from ..model.process_readings import ProcessReading
-from ..model.vocabulary import ToldBy
+from ..model.vocabulary import AssignedBy
 
 NOT_LISTED = "the driver lists it on no GPU"
 _NOT_OPEN = "the driver lists it on no GPU, and it has none open"
@@ -29,10 +29,10 @@ _NUMBER = re.compile(r"[0-9]{1,4}")
 
 
 class Choice(NamedTuple):
-    """A GPU and who told; or why none can be told."""
+    """A GPU and who reported; or why none can be reported."""
 
     gpu: GpuReading | None
-    told_by: ToldBy | None = None
+    assigned_by: AssignedBy | None = None
     reason: str = ""
 
 
@@ -73,7 +73,7 @@ def gpu_by_environment(
 
 
 def visible_gpus(process: ProcessReading, gpus: Sequence[GpuReading]) -> list[GpuReading] | str:
-    """The GPUs that CUDA shows a process, in CUDA's order; or why that cannot be told."""
+    """The GPUs that CUDA shows a process, in CUDA's order; or why that cannot be reported."""
     pool = _allowed(process, gpus)
     numbered = _numbered(process.environment, pool, gpus)
     words = process.environment.get("CUDA_VISIBLE_DEVICES")

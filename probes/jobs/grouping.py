@@ -166,7 +166,7 @@ class _Grouper:
 
     def _rank(self, pid: int, part: Part) -> RankFrame:
         process, name = self._roles.by_pid[pid], self._parts.names[pid]
-        gpu, told_by, why_no_gpu = self._roles.gpu_of(pid)
+        gpu, assigned_by, why_no_gpu = self._roles.gpu_of(pid)
         rank = name.rank if name else self._unnamed(part)
         missing: Missing = {}
         if rank is None:
@@ -180,7 +180,7 @@ class _Grouper:
             start_time_seconds=process.start_time_seconds,
             gpu_index=gpu.index if gpu else None,
             gpu_uuid=gpu.uuid if gpu else None,
-            gpu_told_by=told_by,
+            gpu_assigned_by=assigned_by,
             workers=tuple(sorted(self._workers[pid])),
             missing=missing,
         )

@@ -91,7 +91,7 @@ class Parts:
         return (pid,), None, False
 
     def _split(self, parts: Sequence[Part]) -> list[Part]:
-        """Runs that only share a shell or a Slurm step, told by both having the same rank."""
+        """Runs that only share a shell or a Slurm step, reported by both having the same rank."""
         split: list[Part] = []
         for part in parts:
             doubles = set[int]() if part.launched else self._doubles(part)

@@ -112,7 +112,7 @@ class Roles:
     def gpu_of(self, pid: int) -> Choice:
         """The GPU on which a rank does its work; it may hold a stray context on others.
 
-        The driver may hide processes, or give pids of another namespace. Then CUDA told it to the probe;
+        The driver may hide processes, or give pids of another namespace. Then CUDA reported it to the probe;
         without one, open files and variables tell.
         """
         process, identity = self.by_pid[pid], self.identities[pid]
@@ -121,9 +121,9 @@ class Roles:
         if placements:
             return Choice(self._main_placement(process, local_rank, placements), "driver")
         probe = self._probes.get(pid)
-        told = self._gpus_by_uuid.get(probe.device_uuid or "") if probe else None
-        if told is not None:
-            return Choice(told, "probe")
+        reported = self._gpus_by_uuid.get(probe.device_uuid or "") if probe else None
+        if reported is not None:
+            return Choice(reported, "probe")
         return choose_gpu(process, local_rank, self._gpus)
 
     def _main_placement(
@@ -158,11 +158,11 @@ class Roles:
         for pid in self.order:
             process, parent = self.by_pid[pid], self.parent(pid)
             inherited = process.environment_inherited or "environment" in process.missing
-            own = identity_of(process) or self._told_identity(pid)
+            own = identity_of(process) or self._reported_identity(pid)
             found[pid] = found.get(parent or 0) if own is None and inherited else own
         return found
 
-    def _told_identity(self, pid: int) -> Identity | None:
+    def _reported_identity(self, pid: int) -> Identity | None:
         """As the job's own process group has it, for what the environment does not tell."""
         probe = self._probes.get(pid)
         if probe is None or probe.rank is None:

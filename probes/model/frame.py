@@ -19,8 +19,8 @@ from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
 from .process_key import Key, key_of
-from .rank_activity import GoneRank
-from .rank_history import RankPast
+from .rank_activity import ExitedRank
+from .rank_history import RankHistory
 from .rank_readings import CommunicatorReading, StackReading, ThreadsReading
 from .sample import SCHEMA_VERSION, SourceStatus
 from .topology_frames import PlacementFrame, TopologyFrame
@@ -61,13 +61,13 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     threads: tuple[ThreadsReading, ...] = ()
     stacks: tuple[StackReading, ...] = ()
     communicators: tuple[CommunicatorReading, ...] = ()
-    gone: tuple[GoneRank, ...] = ()
+    exited_ranks: tuple[ExitedRank, ...] = ()
     """Ranks that have ended within the last ten minutes, as far as they were watched."""
-    awaited: tuple[GoneRank, ...] = ()
+    pending_exits: tuple[ExitedRank, ...] = ()
     """Ranks that are not there any more, and of whose end nothing is known yet."""
     xids: tuple[XidReading, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
-    pasts: tuple[RankPast, ...] | msgspec.UnsetType = ()
+    rank_histories: tuple[RankHistory, ...] | msgspec.UnsetType = ()
     """What the next frame looks back on; unset, and so left out, where a frame is printed."""
 
     # Looked up many times a frame; not fields, so neither sent nor printed.
@@ -75,7 +75,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def running(self) -> tuple[JobFrame, ...]:
         """The jobs with a rank that lives, and of their ranks those. All that can be judged: the dead
-        are evidence, told by their page for a day."""
+        are evidence, reported by their page for a day."""
         return tuple(
             job if len(living) == len(job.ranks) else msgspec.structs.replace(job, ranks=living)
             for job in self.jobs
@@ -95,17 +95,19 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {key_of(probe): probe for probe in self.probes}
 
     @cached_property
-    def _pasts(self) -> dict[Key, RankPast]:
-        pasts = () if isinstance(self.pasts, msgspec.UnsetType) else self.pasts
-        return {key_of(past): past for past in pasts}
+    def _rank_histories(self) -> dict[Key, RankHistory]:
+        rank_histories = (
+            () if isinstance(self.rank_histories, msgspec.UnsetType) else self.rank_histories
+        )
+        return {key_of(past): past for past in rank_histories}
 
     def probe(self, pid: int, start_time_seconds: float) -> ProbeFrame | None:
         """What the probe in that process tells, or ``None``."""
         return self._probes.get((pid, start_time_seconds))
 
-    def past(self, pid: int, start_time_seconds: float) -> RankPast | None:
+    def rank_history(self, pid: int, start_time_seconds: float) -> RankHistory | None:
         """What is remembered of a process that has a probe, or ``None``."""
-        return self._pasts.get((pid, start_time_seconds))
+        return self._rank_histories.get((pid, start_time_seconds))
 
     def stacks_of(self, rank: RankFrame) -> StackReading | None:
         """The dumps of a rank, or ``None``."""

@@ -51,4 +51,4 @@ class CgroupFrame(CgroupReading, frozen=True, kw_only=True, omit_defaults=False)
     """Share of the scheduling periods since the previous frame in which it was held back."""
     oom_kills_since_start: int | None = None
     pids: tuple[int, ...] = ()
-    """Of the processes of interest in it."""
+    """Of the watched processes in it."""

@@ -62,7 +62,7 @@ class HostReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class CgroupReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
-    """The control group of one or more processes of interest."""
+    """The control group of one or more watched processes."""
 
     path: str
     """As in ``/proc/PID/cgroup``."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from .rank_activity import ActivityFrame, GoneRank
+from .rank_activity import ActivityFrame, ExitedRank
 from .reading import Missing
-from .vocabulary import Origin, ToldBy
+from .vocabulary import AssignedBy, Origin
 
 
 class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,7 +18,7 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     start_time_seconds: float
     gpu_index: int | None = None
     gpu_uuid: str | None = None
-    gpu_told_by: ToldBy | None = None
+    gpu_assigned_by: AssignedBy | None = None
     """Who says that it is on this GPU; its open files and variables only where the driver does not."""
     workers: tuple[int, ...] = ()
     """Pids of its DataLoader workers and other children."""
@@ -30,10 +30,10 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     phase_unbroken_seconds: float | None = None
     """How much of that time it was in it without a break, as its probe or its standing still proves."""
     phase_source: Origin | None = None
-    phase_votes: int | None = None
-    """Stacks that the phase was told from; of a sampled phase it is the host's, not the GPU's."""
+    phase_dumps: int | None = None
+    """Stacks that the phase was reported from; of a sampled phase it is the host's, not the GPU's."""
     phase_share: float | None = None
-    """Of those stacks, how many told it."""
+    """Of those stacks, how many reported it."""
     phase_margin: float | None = None
     """The true share is within this of ``phase_share``, at 95 %."""
     phases_sampled: dict[str, float] = {}
@@ -86,8 +86,8 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     waits_for: tuple[int, ...] = ()
     """Ranks of this node that have not entered the collective in which this one is."""
     ended_age_seconds: float | None = None
-    """The process died so long ago; what is told is what its page still says."""
-    probe_cost_ratio: float | None = None
+    """The process died so long ago; what is reported is what its page still says."""
+    probe_overhead_ratio: float | None = None
     """The probe's own time as a share of the step time."""
     ledger: dict[str, float] = {}
     """Seconds per loss over the last minute."""
@@ -130,9 +130,9 @@ class JobFrame(msgspec.Struct, frozen=True, kw_only=True):
         return tuple([rank for rank in self.ranks if rank.ended_age_seconds is None])
 
 
-def gone_rank(rank: RankFrame, job: JobFrame, monotonic_seconds: float) -> GoneRank:
+def exited_rank(rank: RankFrame, job: JobFrame, monotonic_seconds: float) -> ExitedRank:
     """A rank of a job, gone at that moment; how is not known."""
-    return GoneRank(
+    return ExitedRank(
         rank=rank.rank,
         pid=rank.pid,
         start_time_seconds=rank.start_time_seconds,

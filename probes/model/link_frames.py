@@ -1,4 +1,4 @@
-"""Roads as they are drawn, exported and judged: what each carries, could carry, and has suffered."""
+"""Links as they are drawn, exported and judged: what each carries, could carry, and has suffered."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PortFrame(PortReading, frozen=True, kw_only=True, omit_defaults=False):
 
 
 class LinkFrame(msgspec.Struct, frozen=True, kw_only=True):
-    """One road between two places, with what it carries and what it could."""
+    """One link between two places, with what it carries and what it could."""
 
     id: str
     kind: LinkKind
@@ -61,5 +61,5 @@ class LinkFrame(msgspec.Struct, frozen=True, kw_only=True):
     """One direction."""
     wait_ratio: float | None = None
     errors_since_start: int | None = None
-    """Of the kinds that a road in good health does not have."""
+    """Of the kinds that a link in good health does not have."""
     missing: Missing = {}

@@ -1,4 +1,4 @@
-"""Readings of the roads out of the node, and of where everything sits in it."""
+"""Readings of the links out of the node, and of where everything sits in it."""
 
 from typing import Literal
 

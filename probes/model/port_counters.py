@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 CounterKind = Literal["signal", "discard", "retransmission", "congestion", "operation"]
-"""Bad cable or transceiver; packet thrown away; packet sent again or asked for again; full road;
+"""Bad cable or transceiver; packet thrown away; packet sent again or asked for again; full link;
 work that the card or its peer refused."""
 
 

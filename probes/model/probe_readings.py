@@ -131,7 +131,7 @@ class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """The newest steps, oldest first: those since the last sample, and any that changed since."""
     steps_left_out: int = 0
     """Counter of steps that were so short that there were too many to tell of: of each tick's, the newest
-    and the longest are told."""
+    and the longest are reported."""
     segments: tuple[SegmentReading, ...] = ()
     """The newest phases of the main thread, oldest first; the last is the one in progress."""
     threads: tuple[ThreadPhaseReading, ...] = ()
@@ -157,13 +157,13 @@ class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     torch_version: str | None = None
     cuda_version: str | None = None
     nccl_version: str | None = None
-    cost_ratio: float | None = None
+    overhead_ratio: float | None = None
     """The probe's own time as a share of the step time, as it measures itself."""
-    hooks: dict[str, str] = {}
+    instruments: dict[str, str] = {}
     """Instrument → ``on``, or why it is not."""
     steps_off: str | None = None
     """Why steps are not counted now: what counts them went off after the last one that is known."""
-    trouble: str | None = None
+    error: str | None = None
     """Why the probe switched itself off."""
     socket: str | None = None
     """Path of the control socket, as the job sees it."""
@@ -173,7 +173,7 @@ class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
 
 
 NEWEST_STEPS = 10
-"""So many of the new steps are read each time, once the past has been told."""
+"""So many of the new steps are read each time, once the past has been reported."""
 
 
 LONGEST_STEPS = 2

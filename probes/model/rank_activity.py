@@ -25,7 +25,7 @@ class ActivityFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Moment since which it has run without ever waiting for anything."""
 
 
-class GoneRank(msgspec.Struct, frozen=True, kw_only=True):
+class ExitedRank(msgspec.Struct, frozen=True, kw_only=True):
     """A rank that has ended under our eyes."""
 
     rank: int | None
@@ -36,5 +36,5 @@ class GoneRank(msgspec.Struct, frozen=True, kw_only=True):
     monotonic_seconds: float
     signal: int | None = None
     code: int | None = None
-    killer: str = ""
+    killed_by: str = ""
     gpu_index: int | None = None

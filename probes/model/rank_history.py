@@ -15,7 +15,7 @@ class PhaseMark(msgspec.Struct, frozen=True, array_like=True):
     phase_seconds: dict[str, float]
 
 
-class RankPast(msgspec.Struct, frozen=True, kw_only=True):
+class RankHistory(msgspec.Struct, frozen=True, kw_only=True):
     """The recent past of one training process."""
 
     pid: int

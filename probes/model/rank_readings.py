@@ -42,7 +42,7 @@ class ExitReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     """That ended it."""
     code: int | None = None
     """With which it ended itself."""
-    killer: str = ""
+    killed_by: str = ""
     """Who sent the signal, in words, where that is known: the kernel's OOM killer…"""
     missing: Missing = {}
 
@@ -122,7 +122,7 @@ class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """Of the main thread, one for each dump that had it whole."""
     taken: int = 0
     """Dumps tried."""
-    torn: int = 0
+    inconsistent_dumps: int = 0
     """Of these, such as failed or had no stack of the main thread: memory changed while it was read."""
     refusal: str = ""
     """Why there are none, with what would lift it, in one sentence."""
@@ -131,15 +131,15 @@ class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     state_after: str | None = None
     """The target's state afterwards, in the kernel's letter."""
     phase_samples: dict[str, int] = {}
-    """Of the last minutes in which shares were asked for: how many samples of the main thread told each
+    """Of the last minutes in which shares were asked for: how many samples of the main thread reported each
     phase of the host."""
     failure: str = ""
     """Why the last dump did not succeed, where it did not; the next one may."""
 
 
-VOTES = 3
-"""So many dumps say together what the process does; one alone may be torn, or a moment's whim."""
+DUMPS = 3
+"""So many dumps say together what the process does; one alone may be inconsistent, or a passing moment."""
 
 
-VOTE_SECONDS = 12.0
+DUMPS_SECONDS = 12.0
 """An older dump has no say any more."""

@@ -49,7 +49,7 @@ class Island(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PeerAccess(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether two GPUs may reach each other's memory: `PEER_OK`, else why not; ``None``: not told."""
+    """Whether two GPUs may reach each other's memory: `PEER_OK`, else why not; ``None``: not reported."""
 
     one: int
     two: int

@@ -13,4 +13,4 @@ Origin = Literal["measured", "sampled", "inferred"]
 ProcessRole = Literal["rank", "worker", "launcher", "other"]
 
 
-ToldBy = Literal["driver", "probe", "open files", "environment"]
+AssignedBy = Literal["driver", "probe", "open files", "environment"]

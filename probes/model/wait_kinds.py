@@ -1,4 +1,4 @@
-"""What a sleeping thread waits for, told by the kernel function it sleeps in."""
+"""What a sleeping thread waits for, reported by the kernel function it sleeps in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenarios in which a road is broken, too narrow, or too full."""
+"""Scenarios in which a link is broken, too narrow, or too full."""
 
 from __future__ import annotations
 

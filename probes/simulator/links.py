@@ -1,4 +1,4 @@
-"""The roads of the simulated node: RDMA ports, what lies between its cards, and where its ranks sit.
+"""The links of the simulated node: RDMA ports, what lies between its cards, and where its ranks sit.
 
 Built as an eight-GPU node with NVSwitch mostly is: each GPU shares a PCIe switch with a port for
 traffic between nodes; two ports more lead to storage.

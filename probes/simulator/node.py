@@ -53,7 +53,7 @@ class SimulatedNode:
     Args:
         scenario: what happens to it, or its name.
         start_time_seconds: Unix time at elapsed 0.
-        interval_seconds: as told in the samples.
+        interval_seconds: as reported in the samples.
         seed: of the jitter of the steps.
 
     Raises:
@@ -91,7 +91,7 @@ class SimulatedNode:
 
         Args:
             elapsed_seconds: since the start.
-            interval_seconds: as told in the sample, if not the node's.
+            interval_seconds: as reported in the sample, if not the node's.
         """
         moment = round(elapsed_seconds * MICROSECONDS)
         monotonic = UP_SECONDS + elapsed_seconds

@@ -26,7 +26,7 @@ class Scene(msgspec.Struct, frozen=True):
     gpu_at: Callable[[int, float], GpuReading]
     """Index and elapsed seconds → what the healthy source would have read then."""
     probe_at: Callable[[int, float], ProbeReading]
-    """Rank and elapsed seconds → what its probe would have told then."""
+    """Rank and elapsed seconds → what its probe would have reported then."""
 
     @property
     def since(self) -> float:

@@ -100,8 +100,8 @@ _TINY_KERNELS = Pace(
 )
 
 HOLLOW = Scenario(
-    name="hollow",
-    summary="Utilisation is 100 % and power a fifth of the limit: a stream of tiny kernels.",
+    name="without work",
+    summary="Utilization is 100 % and power a fifth of the limit: a stream of tiny kernels.",
     finds=("HW211",),
     onset_seconds=-90.0,
     stages=(everyone(-90.0, _TINY_KERNELS),),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..model.rank_readings import VOTES, Stack, StackFrameReading, StackReading, StackThreadReading
+from ..model.rank_readings import DUMPS, Stack, StackFrameReading, StackReading, StackThreadReading
 from ..sources.stacks.source import EVERY_SECONDS
 from .job import rank_pid
 from .rhythm import RANKS, Rhythm
@@ -119,7 +119,7 @@ class Stacks:
         last = moment - (moment - since) % _EVERY
         dumps = list(range(last, since - 1, -_EVERY))
         return tuple(
-            self._reading(rank, dumps[:VOTES][::-1], len(dumps))
+            self._reading(rank, dumps[:DUMPS][::-1], len(dumps))
             for rank in range(RANKS)
             if dumps and rank_pid(rank) in living
         )

@@ -10,7 +10,7 @@ LONGEST_WISH_SECONDS = 60.0
 _MOST = 256
 
 
-class StackWishes:
+class StackRequests:
     """Of which processes stacks are wanted, and until when. Any thread may write and read."""
 
     def __init__(self) -> None:

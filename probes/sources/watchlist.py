@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable
 
 
-class Interest:
-    """The pids of interest. Any thread may write, any thread may read."""
+class Watchlist:
+    """The pids that are watched. Any thread may write, any thread may read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

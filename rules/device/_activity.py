@@ -12,7 +12,7 @@ from ..history import History
 ActivitySignal = Literal["sm_active_ratio", "utilization_ratio"]
 
 BUSY_RATIO = 0.90
-"""Utilisation from here on is healthy, taken at its word (founding documents)."""
+"""Utilization from here on is healthy, taken at its word (founding documents)."""
 LOW_SM_RATIO = 0.35
 """SM activity under this is to be root-caused (founding documents)."""
 _BROKEN_POWER_RATIO = 0.6
@@ -50,7 +50,7 @@ def activity(gpu: GpuFrame, history: History, seconds: float) -> Activity:
 
 
 def _counter_broken(utilization: float | None, sm: float | None, power: float | None) -> bool:
-    """After Xid 31 the counter may stay at 0 while the GPU works, as power and utilisation show."""
+    """After Xid 31 the counter may stay at 0 while the GPU works, as power and utilization show."""
     return (
         sm == 0.0
         and utilization is not None

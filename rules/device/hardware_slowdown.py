@@ -15,7 +15,7 @@ class HardwareSlowdown(GpuRule):
     Meaning:
         The board itself has cut the clocks, by half or more. Power brake: the power supply or the
         chassis asked for it. Slowdown without a thermal reason: the board drew too much or was
-        told to.
+        reported to.
     Impact:
         The GPU runs at a fraction of its speed for as long as it lasts, and its job with it.
     Diagnosis:

@@ -61,7 +61,7 @@ class Xid(Rule):
             yield Verdict(
                 subject=Subject(kind="node", id=scene.frame.node),
                 holds=None,
-                unread=source.reason or source.status,
+                unavailable=source.reason or source.status,
             )
         recent: dict[str, list[XidReading]] = {}
         for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):

@@ -21,7 +21,7 @@ class Behind(NamedTuple):
     launched: int
     most: int
     group: str
-    told_by: str
+    assigned_by: str
 
 
 def behind(job: JobFrame, frame: Frame) -> tuple[Behind, ...]:
@@ -39,7 +39,7 @@ def evidence_of(found: Sequence[Behind]) -> Iterator[Evidence]:
     """The counts."""
     for each in found:
         words = f"{each.name}: {each.launched}, the most is {each.most} ({each.group})"
-        yield Evidence(signal=f"launched fewer collectives, by {each.told_by}", value=words)
+        yield Evidence(signal=f"launched fewer collectives, by {each.assigned_by}", value=words)
 
 
 def _by_probes(job: JobFrame, frame: Frame) -> Iterator[Behind]:

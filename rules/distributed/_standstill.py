@@ -110,7 +110,7 @@ def evidence_of(look: Look, still: Standstill) -> tuple[Evidence, ...]:
         Evidence(signal="phase", value=rank.phase, origin=origin),
         Evidence(signal="doing", value=rank.doing, origin=origin),
         Evidence(signal="place", value=rank.place, origin="sampled"),
-        Evidence(signal="votes", value=rank.phase_votes, unit="samples", origin="sampled"),
+        Evidence(signal="dumps", value=rank.phase_dumps, unit="samples", origin="sampled"),
         Evidence(signal="state", value=activity.state if activity else None),
         Evidence(signal="wait_channel", value=activity.wait_channel if activity else None),
         Evidence(
@@ -210,7 +210,7 @@ def _unveiled(looks: list[Look]) -> list[Look]:
     """Where the kernel does not show what ranks sleep for, what the others do tells it.
 
     While one runs without a pause or is stopped, those that sleep wait for it; where all of them sleep,
-    they wait for each other, and for whom cannot be told.
+    they wait for each other, and for whom cannot be reported.
     """
     veiled = [_is_veiled(look) for look in looks]
     held_up = any(look.stance in ("busy", "stopped") for look in looks)

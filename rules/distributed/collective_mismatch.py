@@ -17,7 +17,7 @@ from ._standstill import (
 )
 
 MOST_NAMED = 4
-"""Ranks whose counts are told."""
+"""Ranks whose counts are reported."""
 
 
 class CollectiveMismatch(Rule):

@@ -1,4 +1,4 @@
-"""What a process in state D waits for, told by the kernel function it sleeps in."""
+"""What a process in state D waits for, reported by the kernel function it sleeps in."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class CpuThrottling(CgroupRule):
 
 
 def _least_utilised(subject: Subject, frame: Frame) -> float | None:
-    """Utilisation of the job's GPU that has least to do."""
+    """Utilization of the job's GPU that has least to do."""
     if subject.job is None:
         return None
     ratios = [

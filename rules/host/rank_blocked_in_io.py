@@ -20,7 +20,7 @@ class RankBlockedInIo(BlameRule):
     Diagnosis:
         The wait channel names the kernel function: pipe_read or wait_for_partner a pipe or FIFO that
         nobody writes to, tcp or unix a peer that does not answer, nfs or rpc a dead file server. The
-        stack names the line; the file and its mount are told where its system call may be read, and
+        stack names the line; the file and its mount are reported where its system call may be read, and
         else by ls -l /proc/PID/fd.
     Mitigation:
         Bring back what should answer, or give the read a time limit.

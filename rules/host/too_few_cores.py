@@ -56,7 +56,9 @@ class TooFewCores(JobRule):
         masks = [process.allowed_cpus if process else None for process in ranks]
         available = _available(job, frame, ranks, masks)
         if available is None:
-            return Verdict(subject=subject, holds=None, unread="the cores of the job are not known")
+            return Verdict(
+                subject=subject, holds=None, unavailable="the cores of the job are not known"
+            )
         needed = sum(count + 1 for count in workers) + self.limit["system_cores"]
         narrow = [
             mask

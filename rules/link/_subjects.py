@@ -1,4 +1,4 @@
-"""The subjects that stand for the roads of a GPU."""
+"""The subjects that stand for the links of a GPU."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ..finding import Subject
 
 def pcie_subject(gpu: GpuFrame) -> Subject:
     """Its PCIe link."""
-    return _road(gpu.index, gpu.rank, gpu.job_id, "pcie")
+    return _link(gpu.index, gpu.rank, gpu.job_id, "pcie")
 
 
 def nvlink_subject(gpu: GpuFrame) -> Subject:
     """Its NVLinks."""
-    return _road(gpu.index, gpu.rank, gpu.job_id, "nvlink")
+    return _link(gpu.index, gpu.rank, gpu.job_id, "nvlink")
 
 
 @lru_cache(maxsize=512)
-def _road(gpu: int, rank: int | None, job: str | None, road: str) -> Subject:
-    # Asked for by each rule about roads in every frame.
-    return Subject(kind="link", id=f"gpu{gpu} {road}", rank=rank, gpu=gpu, job=job)
+def _link(gpu: int, rank: int | None, job: str | None, link: str) -> Subject:
+    # Asked for by each rule about links in every frame.
+    return Subject(kind="link", id=f"gpu{gpu} {link}", rank=rank, gpu=gpu, job=job)

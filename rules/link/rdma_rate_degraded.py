@@ -82,7 +82,7 @@ class RdmaRateDegraded(PortRule):
                 Evidence(
                     signal="trained as", value=f"{port.lanes}X {port.speed}" if port.speed else None
                 ),
-                Evidence(signal="siblings", value=_told(rate, others)),
+                Evidence(signal="siblings", value=_reported(rate, others)),
                 Evidence(signal="best before", value=before, unit="bytes_per_second"),
             ),
             next_step=None
@@ -91,7 +91,7 @@ class RdmaRateDegraded(PortRule):
         )
 
 
-def _told(rate: float, others: list[float]) -> str:
+def _reported(rate: float, others: list[float]) -> str:
     if not others:
         return "none"
     return "all alike" if all(other == rate for other in others) else "differ"

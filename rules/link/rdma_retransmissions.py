@@ -33,7 +33,7 @@ class RdmaRetransmissions(PortRule):
         RDMA expects a network that loses nothing: one lost packet costs a time-out of
         milliseconds, or all packets since. Retries that run out end the job with an error of NCCL.
     Diagnosis:
-        Time-outs point to a peer or a road that is dead for a while; sequence errors to drops at a
+        Time-outs point to a peer or a link that is dead for a while; sequence errors to drops at a
         full queue (RoCE without working PFC or ECN), or to a bad cable (see signal errors).
         Out-of-sequence alone may be adaptive routing, which lets packets overtake each other.
     Mitigation:

@@ -25,7 +25,7 @@ class MemoryHeldByNoProcess(GpuRule):
         Look for zombies and for children of a dead job that still hold the device: fuser -v
         /dev/nvidia* (as root) names every process that has it open, also those of other
         containers, which the driver may not list. A hidden live process would show some
-        utilisation.
+        utilization.
     Mitigation:
         End what fuser names, if it is left over; a zombie goes when its parent is ended. If
         nothing holds the device, reset the GPU (nvidia-smi -i GPU -r, as root).

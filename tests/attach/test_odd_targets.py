@@ -1,4 +1,4 @@
-"""Targets that are no training job, or hardly one: a sentence, what means are left, and nothing left behind."""
+"""Targets that are no training job, or hardly one: a sentence, which access methods are left, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_four_thousand_processes_on_the_node(tmp_path: Path) -> None:
     print(f"\none look beside 4000 processes: {took:.1f} s")
     assert once.returncode == 0
     assert took < 10
-    assert len(once.stdout) < 200_000  # they are not of interest, and so not in it
+    assert len(once.stdout) < 200_000  # they are not that are watched, and so not in it
     assert jobs.returncode in (0, 2)
 
 

@@ -21,7 +21,7 @@ from gputop.probes.inprocess import layout
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.sample import Sample
 from gputop.probes.sources.page.source import ProbeSource
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 from gputop.probes.wire.codec import encode
 
 from fixtures.pages import trained_page
@@ -72,7 +72,7 @@ def spent(function: Callable[[], object]) -> float:
 def test_dead_pages(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         TemporaryDirectory(dir="/dev/shm") as root,
-        closing(ProbeSource(Interest(), Path(root))) as source,
+        closing(ProbeSource(Watchlist(), Path(root))) as source,
     ):
         monkeypatch.setenv("XDG_RUNTIME_DIR", "")
         Path(root, "proc").mkdir()

@@ -83,7 +83,7 @@ def test_its_plain_severity_is_among_those_declared_in_order(rule: type[Rule]) -
     assert orders == sorted(set(orders), reverse=True) and len(orders) != 1
 
 
-def test_a_severity_that_evidence_decides_is_told_as_a_span() -> None:
+def test_a_severity_that_evidence_decides_is_reported_as_a_span() -> None:
     words = {rule.id: severity_words(rule) for rule in RULES}
     assert (words["HW211"], words["HST111"]) == ("warning to error", "info to warning")
     assert words["RUN424"] == "error"

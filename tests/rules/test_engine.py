@@ -29,7 +29,7 @@ def frame(second: float, boot_id: str = "a") -> Frame:
 
 
 class Scripted(Rule):
-    """A rule that says what it is told to."""
+    """A rule that says what it is made to."""
 
     id = "HW299"
     name = "scripted"
@@ -109,7 +109,7 @@ def test_a_subject_that_vanishes_clears() -> None:
     assert states(Vanishing(lambda _: True), 9)[-1] == "cleared"
 
 
-def test_time_told_by_the_evidence_counts_towards_the_wait() -> None:
+def test_time_reported_by_the_evidence_counts_towards_the_wait() -> None:
     found = states(Scripted(lambda _: True, since=lambda _: -20.0), 1)
     assert found == ["active", "active"]
 

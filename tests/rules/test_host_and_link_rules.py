@@ -196,7 +196,7 @@ def test_not_swapping_in(script: Script) -> None:
     assert "HST109" not in play(script, 15).ever()
 
 
-def test_swapping_in_explains_low_utilisation() -> None:
+def test_swapping_in_explains_low_utilization() -> None:
     def script(second: float) -> Changes:
         changes = swapping(5e6)(second)
         changes.every_gpu = IDLE

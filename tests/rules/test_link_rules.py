@@ -96,7 +96,7 @@ def test_the_limit_is_that_of_the_link_as_trained() -> None:
         lambda second: Changes(gpus={3: {"pcie_replays": None if second > 1 else 5}}),
         always(gpus={3: {"pcie_replays": 5, "pcie_width": None}}),
     ],
-    ids=["few", "old", "not told", "width not told"],
+    ids=["few", "old", "not reported", "width not reported"],
 )
 @pytest.mark.unmeasured
 def test_no_pcie_replays(script: Script) -> None:
@@ -127,14 +127,14 @@ def test_fewer_nvlinks_than_its_peers() -> None:
         linked(lambda _: {"count": 0}),
         always(every_gpu={"nvlinks": None}),
     ],
-    ids=["a board without", "a chip without", "not told"],
+    ids=["a board without", "a chip without", "not reported"],
 )
 def test_no_nvlink_down(script: Script) -> None:
     assert "LNK503" not in play(script, 40).ever()
 
 
-def test_an_nvlink_that_is_up_again_is_no_longer_told() -> None:
-    """That it was down at all is told at once: it costs the job a time-out, or it comes again."""
+def test_an_nvlink_that_is_up_again_is_no_longer_reported() -> None:
+    """That it was down at all is reported at once: it costs the job a time-out, or it comes again."""
     played = play(linked(lambda second: {"down": (4,)} if 10 <= second < 12 else {}), 40)
     assert played.active_from("LNK503") == 10
     assert "LNK503" not in played.ids()
@@ -150,7 +150,7 @@ def test_an_nvlink_down_explains_a_gpu_with_little_to_do() -> None:
 # --- NVLink errors ---
 
 
-def test_links_that_tell_of_no_errors_make_the_rule_blind() -> None:
+def test_links_that_tell_of_no_errors_leaves_the_rule_not_evaluated() -> None:
     def script(second: float) -> Changes:
         links = tuple(
             msgspec.structs.replace(link, crc_errors=None, replay_errors=None, recovery_errors=None)
@@ -158,7 +158,9 @@ def test_links_that_tell_of_no_errors_make_the_rule_blind() -> None:
         )
         return Changes(every_gpu={"nvlinks": links})
 
-    assert [blind.id for blind in play(with_probes(script), 5).last.blind] == ["LNK504"]
+    assert [
+        not_evaluated.id for not_evaluated in play(with_probes(script), 5).last.not_evaluated
+    ] == ["LNK504"]
 
 
 def test_nvlink_replays() -> None:
@@ -195,7 +197,7 @@ def test_nvlink_errors_of_a_while_ago() -> None:
 Peers = Callable[[int, int], tuple[str | None, str | None]]
 
 
-def told(peers: Peers) -> GpuPathsReading:
+def reported(peers: Peers) -> GpuPathsReading:
     return GpuPathsReading(
         monotonic_seconds=BEGAN,
         peers=tuple(
@@ -239,7 +241,7 @@ def islands(
         return Changes(
             gpus=gpus,
             topology=TopologyReading(monotonic_seconds=BEGAN),
-            gpu_paths=told(peers) if peers else None,
+            gpu_paths=reported(peers) if peers else None,
             probes=[probe(index, second, "forward", 0.1) for index in range(GPUS)],
             without_job=second_job,
         )
@@ -307,10 +309,20 @@ def test_nvlink_that_is_up_and_refused() -> None:
         islands(switch=ONE_SWITCH),
         islands(peers=lambda one, two: ("ok", "ok" if one // 4 == two // 4 else "not supported")),
         islands(switch=ONE_SWITCH, peers=lambda one, two: ("ok", "not supported"), mig_mode=True),
-        always(gpu_paths=told(lambda one, two: ("ok", "not supported")), every_gpu={"nvlinks": ()}),
+        always(
+            gpu_paths=reported(lambda one, two: ("ok", "not supported")), every_gpu={"nvlinks": ()}
+        ),
         islands(switch=ONE_SWITCH, peers=lambda one, two: ("ok", "not supported"), second_job=True),
     ],
-    ids=["allowed", "not told", "not asked", "no link there", "split GPUs", "no NVLink", "no job"],
+    ids=[
+        "allowed",
+        "not reported",
+        "not asked",
+        "no link there",
+        "split GPUs",
+        "no NVLink",
+        "no job",
+    ],
 )
 @pytest.mark.unmeasured
 def test_nothing_is_refused(script: Script) -> None:
@@ -387,7 +399,7 @@ def test_memory_on_the_other_socket() -> None:
         placing(BOUND, nodes=False),
         placing({"memory_bytes": {0: 6 * GIB, 1: 4 * GIB}}),
     ],
-    ids=["bound well", "free", "memory not told", "node not known", "mostly near"],
+    ids=["bound well", "free", "memory not reported", "node not known", "mostly near"],
 )
 def test_placed_well(script: Script) -> None:
     assert "HST117" not in play(script, 75).ever()

@@ -273,13 +273,15 @@ def test_a_counter_that_is_set_to_nought_is_judged_anew() -> None:
     assert "LNK509" not in played.ids()
 
 
-def test_a_counter_full_since_before_makes_the_rule_blind() -> None:
+def test_a_counter_full_since_before_leaves_the_rule_not_evaluated() -> None:
     last = play(with_probes(ports(from_second(0, wait_ticks=FULL), count=1)), 20).last
-    assert {each.id: each.reason for each in last.blind} == {"LNK509": "its 32-bit counter is full"}
+    assert {each.id: each.reason for each in last.not_evaluated} == {
+        "LNK509": "its 32-bit counter is full"
+    }
 
 
 def test_one_port_of_several_that_can_be_judged_is_enough() -> None:
-    assert play(with_probes(ports(from_second(0, wait_ticks=FULL))), 20).last.blind == ()
+    assert play(with_probes(ports(from_second(0, wait_ticks=FULL))), 20).last.not_evaluated == ()
 
 
 def marked(share: float) -> Fields:

@@ -106,7 +106,7 @@ def stall(
     workers: Mapping[str, Any] | None = None,
     victims: frozenset[int] = frozenset({VICTIM}),
 ) -> Script:
-    """The victim does as told from `FROM` on, and all others wait for it."""
+    """The victim does as reported from `FROM` on, and all others wait for it."""
 
     def script(second: float) -> Changes:
         over = second >= until
@@ -146,7 +146,7 @@ RULES = {
 }
 
 
-def told(played: Played) -> dict[str, int | None]:
+def reported(played: Played) -> dict[str, int | None]:
     return {
         finding.id: finding.subject.rank for finding in played.last.active if finding.id in RULES
     }
@@ -173,7 +173,7 @@ def test_one_finding_with_the_right_rank(
     victim: Mapping[str, Any], stack: Stack | None, rule: str
 ) -> None:
     played = play(stall(victim, stack), 25)
-    assert told(played) == {rule: VICTIM}
+    assert reported(played) == {rule: VICTIM}
     began = played.active_from(rule)
     assert began is not None
     assert began <= FROM + 10
@@ -199,8 +199,8 @@ def veiled(victim: Callable[[float], Mapping[str, Any]], since: float | None = F
 
 def test_without_wait_channels_the_one_that_runs_is_waited_for() -> None:
     loops = veiled(lambda second: {"state": "R", "cpu_seconds": 10.0 + second})
-    assert told(play(loops, 25)) == {"RUN406": VICTIM}
-    assert told(play(veiled(lambda _: {"state": "T"}), 25)) == {"RUN423": VICTIM}
+    assert reported(play(loops, 25)) == {"RUN406": VICTIM}
+    assert reported(play(veiled(lambda _: {"state": "T"}), 25)) == {"RUN423": VICTIM}
 
 
 def test_without_wait_channels_ranks_that_all_sleep_are_seen_but_none_is_named() -> None:
@@ -237,22 +237,22 @@ def in_nccl(victim: Mapping[str, Any], gpu: Mapping[str, Any]) -> Script:
 
 def test_ranks_whose_gpus_spin_wait_though_their_hosts_run() -> None:
     played = play(in_nccl(SLEEPING, IDLE), 40)
-    assert told(played) == {"RUN406": VICTIM}
+    assert reported(played) == {"RUN406": VICTIM}
     assert evidence(played.one("RUN406"), "their GPUs").value == "only spin, with flat power"
     stopped = play(in_nccl({"state": "T"}, SPINS), 40)
-    assert told(stopped) == {"RUN423": VICTIM}
+    assert reported(stopped) == {"RUN423": VICTIM}
 
 
 def test_where_all_gpus_spin_counts_tell_who_is_missing() -> None:
     spins = {"state": "R", "voluntary_switches": 9, "cpu_seconds": 10.0}
     everybody = in_nccl(spins, SPINS)
-    assert told(play(everybody, 40)) == {"RUN405": None}
+    assert reported(play(everybody, 40)) == {"RUN405": None}
 
     def script(second: float) -> Changes:
         counts = (communicator(*LATE),) if second >= FROM + 3 else ()
         return replace(everybody(second), communicators=counts)
 
-    assert told(play(script, 40)) == {"RUN404": VICTIM}
+    assert reported(play(script, 40)) == {"RUN404": VICTIM}
 
 
 def test_gpus_that_work_hard_are_no_wait() -> None:
@@ -279,7 +279,7 @@ def test_a_wait_of_four_seconds_is_no_stall() -> None:
 def test_it_clears_when_the_job_goes_on() -> None:
     played = play(stall(SLEEPING, until=FROM + 12), 40)
     assert "RUN406" in played.ever()
-    assert told(played) == {}
+    assert reported(played) == {}
 
 
 def test_an_error_after_a_minute_with_both_witnesses() -> None:
@@ -324,17 +324,17 @@ def test_an_evaluation_for_which_nobody_waits_is_none_of_it() -> None:
 
 def test_a_loader_whose_workers_sleep_is_deadlocked() -> None:
     polling = {"wait_channel": "poll_schedule_timeout"}
-    assert told(play(stall(polling, QUEUE, workers=ASLEEP_WORKERS), 25)) == {"HST115": VICTIM}
+    assert reported(play(stall(polling, QUEUE, workers=ASLEEP_WORKERS), 25)) == {"HST115": VICTIM}
 
 
 def test_a_loader_whose_workers_run_is_slow_and_not_deadlocked() -> None:
     polling = {"wait_channel": "poll_schedule_timeout"}
-    assert told(play(stall(polling, QUEUE), 25)) == {"RUN406": VICTIM}
+    assert reported(play(stall(polling, QUEUE), 25)) == {"RUN406": VICTIM}
 
 
 def test_without_stacks_the_loader_is_known_by_its_workers() -> None:
     polling = {"wait_channel": "poll_schedule_timeout"}
-    assert told(play(stall(polling, workers=ASLEEP_WORKERS), 25)) == {"HST115": VICTIM}
+    assert reported(play(stall(polling, workers=ASLEEP_WORKERS), 25)) == {"HST115": VICTIM}
 
 
 def mismatch(second_place: Stack | None) -> Script:
@@ -349,14 +349,14 @@ def mismatch(second_place: Stack | None) -> Script:
 
 def test_ranks_that_wait_in_different_places() -> None:
     played = play(mismatch(BARRIER), 25)
-    assert told(played) == {"RUN404": VICTIM}
+    assert reported(played) == {"RUN404": VICTIM}
     words = evidence(played.one("RUN404"), "waiting in different places").value
     assert "rank 3: main (train.py:120)" in str(words)
     assert f"gputop stacks {rank_pid(VICTIM)} shows" in played.one("RUN404").next_step
 
 
 def test_ranks_that_wait_in_one_place() -> None:
-    assert told(play(mismatch(BACKWARD), 25)) == {"RUN405": None}
+    assert reported(play(mismatch(BACKWARD), 25)) == {"RUN405": None}
 
 
 def test_without_stacks_nobody_is_named() -> None:
@@ -395,7 +395,7 @@ LATE = [1011] * VICTIM + [1010] + [1011] * (GPUS - VICTIM - 1)
 @pytest.mark.parametrize("place", [BACKWARD, None])
 def test_counts_of_collectives_name_the_rank_where_stacks_do_not(place: Stack | None) -> None:
     played = play(counted(place, communicator(*LATE)), 25)
-    assert told(played) == {"RUN404": VICTIM}
+    assert reported(played) == {"RUN404": VICTIM}
     finding = played.one("RUN404")
     assert finding.confidence == 1.0
     words = evidence(finding, "launched fewer collectives, by NCCL RAS").value
@@ -403,13 +403,13 @@ def test_counts_of_collectives_name_the_rank_where_stacks_do_not(place: Stack | 
 
 
 def test_equal_counts_and_those_of_other_jobs_name_nobody() -> None:
-    assert told(play(counted(BACKWARD, communicator(*[1011] * GPUS)), 25)) == {"RUN405": None}
+    assert reported(play(counted(BACKWARD, communicator(*[1011] * GPUS)), 25)) == {"RUN405": None}
     strange = CommunicatorReading(
         monotonic_seconds=BEGAN,
         id="0xdef",
         ranks=(CommunicatorRankReading(rank=0, launched=7), CommunicatorRankReading(rank=1)),
     )
-    assert told(play(counted(BACKWARD, strange), 25)) == {"RUN405": None}
+    assert reported(play(counted(BACKWARD, strange), 25)) == {"RUN405": None}
 
 
 def test_a_rank_of_another_node_is_named_by_its_host() -> None:
@@ -460,11 +460,11 @@ def test_the_probes_counts_name_the_rank() -> None:
     # With what DDP launches by itself only the group's own numbers differ.
     own = play(probed([7] * GPUS, LATE), 25).one("RUN404")
     assert own.subject.rank == VICTIM
-    assert told(play(probed([7] * GPUS, [1011] * GPUS), 25)) == {"RUN405": None}
+    assert reported(play(probed([7] * GPUS, [1011] * GPUS), 25)) == {"RUN405": None}
 
 
 def with_pages(victim: Mapping[str, Any], ages: Mapping[str, Any], *, since: float = 0.0) -> Script:
-    """All stand still from `since` on, the victim as told; pages tell how old phases and steps are."""
+    """All stand still from `since` on, the victim as reported; pages tell how old phases and steps are."""
 
     def script(second: float) -> Changes:
         threads = [
@@ -556,7 +556,7 @@ def test_who_spins_in_a_collective_waits_where_pages_tell_for_whom_and_how_long(
     assert not play(in_a_collective(LONG_AGO, [1011] * GPUS), 1).ever() & RULES
 
 
-def test_without_pages_a_wait_is_told_as_seen() -> None:
+def test_without_pages_a_wait_is_reported_as_seen() -> None:
     finding = play(stall({"state": "T"}), 25).one("RUN423")
     assert evidence(finding, "seen_waiting_seconds").value == 20.0
     assert all(each.signal != "waiting_seconds" for each in finding.evidence)
@@ -578,7 +578,7 @@ def test_of_those_noticed_together_the_killed_one_came_first() -> None:
         ]
         return Changes(without_job=True, exits=exits)
 
-    assert told(play(script, 10)) == {"RUN424": 1}
+    assert reported(play(script, 10)) == {"RUN424": 1}
 
 
 def fallen(*ends: tuple[float, dict[str, Any]], pages: Sequence[int] = ()) -> Script:
@@ -634,21 +634,21 @@ DONE = {"code": 0}
 def test_which_of_several_ends_is_the_fault(
     ends: list[tuple[float, dict[str, Any]]], expected: dict[str, int]
 ) -> None:
-    assert told(play(fallen(*ends), 45)) == expected
+    assert reported(play(fallen(*ends), 45)) == expected
 
 
-def test_of_a_job_that_died_as_a_whole_an_unseen_end_is_told_by_its_page() -> None:
+def test_of_a_job_that_died_as_a_whole_an_unseen_end_is_reported_by_its_page() -> None:
     unseen = fallen((0.0, ENDED_BY_LAUNCHER), (0.5, {}), pages=(0, 1))
     played = play(unseen, 20)
-    assert told(played) == {"RUN424": 1}
+    assert reported(played) == {"RUN424": 1}
     assert evidence(played.one("RUN424"), "ended by").value == (
         "nobody saw how; it has left its page"
     )
-    assert told(play(fallen((0.0, {}), (0.5, {})), 20)) == {}, "they may have been done"
+    assert reported(play(fallen((0.0, {}), (0.5, {})), 20)) == {}, "they may have been done"
 
 
 @pytest.mark.parametrize("late", [1.0, 5.0])
-def test_a_rank_of_a_stuck_job_that_is_killed_is_told_however_late_its_end_is_seen(
+def test_a_rank_of_a_stuck_job_that_is_killed_is_reported_however_late_its_end_is_seen(
     late: float,
 ) -> None:
     """The job stands still first; then it is gone at once, and how is known when it is in no frame."""
@@ -693,8 +693,8 @@ def ended(**how: Any) -> Callable[[float], Changes]:
 
 
 def test_the_first_rank_that_ended_is_named_with_the_reason() -> None:
-    played = play(ended(signal=9, killer="the kernel's OOM killer"), 20)
-    assert told(played) == {"RUN424": VICTIM}
+    played = play(ended(signal=9, killed_by="the kernel's OOM killer"), 20)
+    assert reported(played) == {"RUN424": VICTIM}
     finding = played.one("RUN424")
     assert evidence(finding, "ended by").value == "signal 9 (SIGKILL)"
     assert evidence(finding, "killed by").value == "the kernel's OOM killer"
@@ -723,15 +723,15 @@ def left_behind(age: float = 200.0, *, others_live: bool = True) -> Callable[[fl
 
 def test_a_rank_that_died_before_anybody_looked_is_named() -> None:
     played = play(left_behind(), 3)
-    assert told(played) == {"RUN424": VICTIM}
+    assert reported(played) == {"RUN424": VICTIM}
     assert evidence(played.one("RUN424"), "ended by").value == (
         "nobody saw how; it has left its page"
     )
-    assert told(play(left_behind(4900.0), 3)) == {"RUN424": VICTIM}, "the others still wait"
+    assert reported(play(left_behind(4900.0), 3)) == {"RUN424": VICTIM}, "the others still wait"
 
 
 def test_what_is_left_of_a_job_that_is_over_is_no_finding() -> None:
-    assert told(play(left_behind(others_live=False), 3)) == {}
+    assert reported(play(left_behind(others_live=False), 3)) == {}
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -746,7 +746,7 @@ def test_a_rank_that_was_started_again_is_not_missed(again: bool) -> None:
         dead = msgspec.structs.replace(page, ended_monotonic_seconds=BEGAN + FROM)
         return Changes(probes=(dead,), without=() if again else (VICTIM,))
 
-    assert told(play(script, 10)) == ({} if again else {"RUN424": VICTIM})
+    assert reported(play(script, 10)) == ({} if again else {"RUN424": VICTIM})
 
 
 def test_workers_of_the_scene_are_those_of_the_rank() -> None:

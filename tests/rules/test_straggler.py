@@ -78,14 +78,14 @@ def test_waiting_inside_the_backward_is_a_weaker_witness() -> None:
 
 
 @pytest.mark.parametrize(
-    ("late", "others", "told"), [(LATE_HIDDEN, HIDDEN, VICTIM), (LATE, WAITS, None)]
+    ("late", "others", "reported"), [(LATE_HIDDEN, HIDDEN, VICTIM), (LATE, WAITS, None)]
 )
-def test_whether_the_others_wait_inside_their_backward_is_told(
-    late: Phases, others: Phases, told: int | None
+def test_whether_the_others_wait_inside_their_backward_is_reported(
+    late: Phases, others: Phases, reported: int | None
 ) -> None:
     judged = play(training(only_victim(late, others)), 20).last
     (job,) = judged.frame.jobs
-    assert waited_for_in_backward(judged.active, job) == told
+    assert waited_for_in_backward(judged.active, job) == reported
 
 
 def test_of_two_ranks_the_one_that_does_not_wait_is_late() -> None:

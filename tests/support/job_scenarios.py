@@ -68,7 +68,7 @@ class Outcome:
 
     @property
     def ranks(self) -> list[dict[str, Any]]:
-        """What was told of each rank."""
+        """What was reported of each rank."""
         return list(self.report["job"]["ranks"])
 
 

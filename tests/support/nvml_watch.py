@@ -23,7 +23,7 @@ from gputop.probes.model.gpu_readings import DriverReading, GpuReading, XidReadi
 from gputop.probes.model.link_readings import GpuPathsReading
 from gputop.probes.sources.nvml.driver import NvmlDriver
 from gputop.probes.sources.protocol import Source, SourceError
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 PATIENCE_SECONDS = 10.0
 
@@ -150,9 +150,9 @@ class _Node:
 
     def __init__(self) -> None:
         self._skew = 0.0
-        self._interest = Interest()
+        self._watchlist = Watchlist()
         self._readers: list[_Reader] = []
-        self._driver = NvmlDriver(self._add, self._interest, clock=self._clock)
+        self._driver = NvmlDriver(self._add, self._watchlist, clock=self._clock)
         self._add(self._driver)
 
     def tick(self, advance: float, hung: str, only: str) -> Tick:
@@ -173,7 +173,7 @@ class _Node:
             outcomes={reader.source.name: reader.outcome for reader in self._readers},
             blocked=tuple(blocked),
             cpu_seconds=time.process_time() - cpu,
-            pids=tuple(sorted(self._interest.pids())),
+            pids=tuple(sorted(self._watchlist.pids())),
         )
 
     def close(self) -> float:

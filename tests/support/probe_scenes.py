@@ -41,7 +41,7 @@ def probe(moment: float, pid: int = 100, **fields: Any) -> ProbeReading:
 
 
 def process(moment: float, pid: int = 100, **fields: Any) -> ProcessReading:
-    """A rank of two by its environment, if not told otherwise."""
+    """A rank of two by its environment, if not reported otherwise."""
     environment = {
         "RANK": str(pid - 100),
         "LOCAL_RANK": str(pid - 100),
@@ -64,7 +64,7 @@ def sample(
     processes: Sequence[ProcessReading] | None = None,
     **fields: Any,
 ) -> Sample:
-    """A moment of the node; one process for each probe, if not told otherwise."""
+    """A moment of the node; one process for each probe, if not reported otherwise."""
     if processes is None:
         processes = [process(moment, each.pid) for each in probes]
     return Sample(

@@ -209,8 +209,8 @@ def play(
     moments = [interval * number for number in range(int(seconds / interval) + 1)]
     judgements = [judge.judge(frame) for frame in frames(script, moments, interval)]
     assert not judge.broken, judge.broken
-    told = {(each.id, each.severity) for judged in judgements for each in judged.findings}
-    assert told <= DECLARED, told - DECLARED
+    reported = {(each.id, each.severity) for judged in judgements for each in judged.findings}
+    assert reported <= DECLARED, reported - DECLARED
     return Played(judgements, judge)
 
 

@@ -166,7 +166,7 @@ def run(
         script: to run.
         arguments: for it.
         probe: with the probe in it.
-        ranks: so many processes, told of each other as torchrun does.
+        ranks: so many processes, reported of each other as torchrun does.
         preload: modules imported in the process that it is forked from, and kept there.
         environment: added to this process's own.
     """
@@ -196,7 +196,7 @@ def run(
 
 
 def shares(steps: list[layout.Step], pauses: list[Pause]) -> dict[str, tuple[float, float]]:
-    """Of each phase its share of a step's time: as told in it, and as it truly was.
+    """Of each phase its share of a step's time: as reported in it, and as it truly was.
 
     Of all those steps, the one in the middle by the difference: now and then, the machine is not there.
     """
@@ -210,12 +210,12 @@ def shares(steps: list[layout.Step], pauses: list[Pause]) -> dict[str, tuple[flo
 
 
 def _shares(step: layout.Step, pauses: list[Pause]) -> dict[str, tuple[float, float]]:
-    told = {layout.PHASES[code]: host / step.duration for code, host, _ in step.phases}
+    reported = {layout.PHASES[code]: host / step.duration for code, host, _ in step.phases}
     true: dict[str, float] = {}
     for pause in pauses:
         if step.ended - step.duration <= pause.moment < step.ended:
             true[pause.phase] = true.get(pause.phase, 0.0) + pause.duration / step.duration
-    return {name: (told.get(name, 0.0), true.get(name, 0.0)) for name in told | true}
+    return {name: (reported.get(name, 0.0), true.get(name, 0.0)) for name in reported | true}
 
 
 def explain(done: Done) -> str:

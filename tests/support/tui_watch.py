@@ -94,15 +94,15 @@ def with_gpus(judged: Judgement, count: int) -> Judgement:
 def with_ranks(judged: Judgement, count: int) -> Judgement:
     """As many ranks in the one job as that, copies of those that there are."""
     frame, (job,) = judged.frame, judged.frame.jobs
-    ranks, pasts = [], []
+    ranks, rank_histories = [], []
     for number in range(count):
         rank = job.ranks[number % len(job.ranks)]
-        past = frame.past(rank.pid, rank.start_time_seconds)
+        past = frame.rank_history(rank.pid, rank.start_time_seconds)
         pid = 60_000 + number
         ranks.append(msgspec.structs.replace(rank, rank=number, gpu_index=number, pid=pid))
-        pasts += [msgspec.structs.replace(past, pid=pid)] if past else []
+        rank_histories += [msgspec.structs.replace(past, pid=pid)] if past else []
     job = msgspec.structs.replace(job, ranks=tuple(ranks), world_size=count)
-    return changed(judged, jobs=(job,), pasts=tuple(pasts), probes=())
+    return changed(judged, jobs=(job,), rank_histories=tuple(rank_histories), probes=())
 
 
 def without_probes(judged: Judgement) -> Judgement:
@@ -118,7 +118,9 @@ def without_probes(judged: Judgement) -> Judgement:
         )
         for rank in job.ranks
     )
-    return changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks),), probes=(), pasts=())
+    return changed(
+        judged, jobs=(msgspec.structs.replace(job, ranks=ranks),), probes=(), rank_histories=()
+    )
 
 
 def bare_gpu(index: int) -> GpuFrame:
@@ -156,7 +158,7 @@ class StillWatch:
         self.history = played("healthy")[2]
         self.intervals: list[float] = []
         self.attached: list[int] = []
-        self.wishes: list[tuple[tuple[int, ...], float]] = []
+        self.requests: list[tuple[tuple[int, ...], float]] = []
         """Of whom stacks were asked for, and for how long."""
         self.signals: list[tuple[int, int]] = []
         self.asked_environments: list[int] = []
@@ -193,7 +195,7 @@ class StillWatch:
         self.asked_pid = pid
 
     def take_stacks(self, pids: Sequence[int], seconds: float, *, shares: bool = False) -> None:
-        self.wishes.append((tuple(pids), seconds))
+        self.requests.append((tuple(pids), seconds))
 
     def send_signal(
         self,

@@ -62,7 +62,7 @@ class Ended(Message):
         self.reason = reason
 
 
-class Told(Message):
+class Said(Message):
     """Something to say."""
 
     def __init__(self, sentence: str) -> None:
@@ -201,9 +201,9 @@ class GputopApp(App[int]):
 
     def tell_from_thread(self, sentence: str) -> None:
         """As `tell`, from any thread."""
-        self.post_message(Told(sentence))
+        self.post_message(Said(sentence))
 
-    def on_told(self, message: Told) -> None:
+    def on_said(self, message: Said) -> None:
         self.tell(message.sentence)
 
     def open(self, target: Target) -> None:

@@ -11,7 +11,7 @@ from ..session.view import WatchLike
 def asked_process(
     app: AppLike, watch: WatchLike, target: Target, *, unreal: str, done: str
 ) -> ProcessFrame | None:
-    """That process, or ``None`` after the user has been told why not.
+    """That process, or ``None`` after the user has been informed why not.
 
     Args:
         app: tells the user.

@@ -1,4 +1,4 @@
-"""Our themes: the terminal's own sixteen colours, and two with colours of their own."""
+"""Our themes: the terminal's own sixteen colors, and two with colors of their own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TERMINAL = Theme(
 
 
 class _Palette(NamedTuple):
-    """Colours of our own; what the terminal's theme names is made of them."""
+    """Colors of our own; what the terminal's theme names is made of them."""
 
     ground: str
     raised: str
@@ -63,35 +63,35 @@ class _Palette(NamedTuple):
     sync: str
 
 
-def _theme(name: str, colour: _Palette, *, dark: bool) -> Theme:
+def _theme(name: str, color: _Palette, *, dark: bool) -> Theme:
     return Theme(
         name=name,
         dark=dark,
-        primary=colour.title,
-        secondary=colour.second,
-        warning=colour.warm,
-        error=colour.hot,
-        success=colour.good,
-        accent=colour.title,
-        foreground=colour.text,
-        background=colour.ground,
-        surface=colour.ground,
-        panel=colour.raised,
-        boost=colour.raised,
+        primary=color.title,
+        secondary=color.second,
+        warning=color.warm,
+        error=color.hot,
+        success=color.good,
+        accent=color.title,
+        foreground=color.text,
+        background=color.ground,
+        surface=color.ground,
+        panel=color.raised,
+        boost=color.raised,
         variables={
-            "gputop-dim": colour.dim,
-            "gputop-rule": colour.rule,
-            "gputop-title": colour.title,
-            "gputop-gauge": colour.good,
-            "gputop-memory": colour.memory,
-            "gputop-spark": colour.spark,
-            "gputop-compute": colour.good,
-            "gputop-data": colour.warm,
-            "gputop-comm": colour.comm,
-            "gputop-h2d": colour.h2d,
-            "gputop-checkpoint": colour.memory,
-            "gputop-compile": colour.compile,
-            "gputop-sync": colour.sync,
+            "gputop-dim": color.dim,
+            "gputop-rule": color.rule,
+            "gputop-title": color.title,
+            "gputop-gauge": color.good,
+            "gputop-memory": color.memory,
+            "gputop-spark": color.spark,
+            "gputop-compute": color.good,
+            "gputop-data": color.warm,
+            "gputop-comm": color.comm,
+            "gputop-h2d": color.h2d,
+            "gputop-checkpoint": color.memory,
+            "gputop-compile": color.compile,
+            "gputop-sync": color.sync,
         },
     )
 

@@ -10,8 +10,8 @@ from ...probes.derive.stack_groups import StackGroup, merge
 from ...probes.feeds.protocol import FeedError
 from ...probes.jobs.ownership import job_of
 from ...probes.model.job_frames import JobFrame
-from ...probes.model.rank_activity import GoneRank
-from ...rules.finding import Blind, Finding, Judgement
+from ...probes.model.rank_activity import ExitedRank
+from ...rules.finding import Finding, Judgement, NotEvaluated
 from ..console.exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from ..console.output import say, say_json
 from ..drawing.missing import HELP_WITHOUT_DRIVER
@@ -42,11 +42,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     node: str
     job: JobFrame | None
     """With those ranks alone that are not known to have ended."""
-    ended_ranks: tuple[GoneRank, ...]
+    ended_ranks: tuple[ExitedRank, ...]
     """The others: how each ended, and when."""
     groups: tuple[StackGroup, ...]
     findings: tuple[Finding, ...]
-    blind_rules: tuple[Blind, ...]
+    rules_not_evaluated: tuple[NotEvaluated, ...]
     """Rules that could not look: that they found nothing means nothing."""
     why_no_gpus: str
     """Why no GPU was looked at; empty where some were."""
@@ -132,10 +132,10 @@ def as_json(
         time_seconds=frame.time_seconds,
         node=frame.node,
         job=alive,
-        ended_ranks=tuple(gone for gone in frame.gone if job and gone.job_id == job.id),
+        ended_ranks=tuple(gone for gone in frame.exited_ranks if job and gone.job_id == job.id),
         groups=merge(alive, frame) if alive else (),
         findings=findings,
-        blind_rules=judgement.blind,
+        rules_not_evaluated=judgement.not_evaluated,
         why_no_gpus=unseen_gpus(frame),
         worker=worker,
         silent_gpus=tuple(

@@ -1,4 +1,4 @@
-"""``gputop doctor``: every means, whether it is open here, and the command that would open it."""
+"""``gputop doctor``: every access method, whether it is open here, and the command that would open it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ...probes.attach.capabilities import Means, means_here, means_of
+from ...probes.attach.capabilities import AccessMethod, access_methods_here, access_methods_of
 from ...probes.attach.eligibility import refusal
 from ...probes.derive.frame import derive
 from ...probes.feeds.collector_feed import CollectorFeed
@@ -30,7 +30,7 @@ class Findings(msgspec.Struct, frozen=True, kw_only=True):
     pid: int | None
     rank_pid: int | None = None
     """Of the rank that was examined, where the process asked for only leads to it."""
-    means: tuple[Means, ...]
+    access_methods: tuple[AccessMethod, ...]
     sources: tuple[SourceStatus, ...]
 
 
@@ -49,7 +49,9 @@ def examine(options: Namespace) -> int:
     found = Findings(
         pid=pid,
         rank_pid=rank,
-        means=tuple(means_of(examined) if examined is not None else means_here()),
+        access_methods=tuple(
+            access_methods_of(examined) if examined is not None else access_methods_here()
+        ),
         sources=statuses(sample) if sample else (),
     )
     if options.format == "json":
@@ -57,7 +59,7 @@ def examine(options: Namespace) -> int:
     else:
         say(as_text(found))
     if pid is not None:
-        return OK if any(means.open for means in found.means) else COULD_NOT_LOOK
+        return OK if any(method.open for method in found.access_methods) else COULD_NOT_LOOK
     if any(gpu_number(each.name) is not None and each.status == "ok" for each in found.sources):
         return OK
     return complain(_why_no_gpu(found.sources), COULD_NOT_LOOK)
@@ -68,11 +70,11 @@ def as_text(found: Findings) -> str:
     lines = [] if found.pid is None else [f"process {found.pid}"]
     if found.rank_pid is not None:
         lines[0] += f", which leads to a job: its rank in process {found.rank_pid} is examined"
-    for means in found.means:
-        state = "open" if means.open else "closed"
-        lines.append(f"{means.name:22}{state:12}{means.gives} ({means.cost})")
-        if means.reason:
-            lines.append(f"{'':22}{means.reason}")
+    for method in found.access_methods:
+        state = "open" if method.open else "closed"
+        lines.append(f"{method.name:22}{state:12}{method.gives} ({method.cost})")
+        if method.reason:
+            lines.append(f"{'':22}{method.reason}")
     lines += ["", "sources"]
     for source in found.sources:
         lines.append(f"{source.name:22}{source.status:12}{source.reason}".rstrip())

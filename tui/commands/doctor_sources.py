@@ -1,4 +1,4 @@
-"""How the sources fare, told of the GPUs by what they give: an answer that refuses all is no answer."""
+"""How the sources fare, reported of the GPUs by what they give: an answer that refuses all is no answer."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _LIFTED = (
 
 
 def statuses(sample: Sample) -> tuple[SourceStatus, ...]:
-    """The sample's sources, with those of GPUs that refuse every value told as what they are."""
+    """The sample's sources, with those of GPUs that refuse every value reported as what they are."""
     refused = {gpu.index: why for gpu in sample.gpus if (why := _why_refused(gpu))}
-    return tuple(_told(source, refused) for source in sample.sources)
+    return tuple(_reported(source, refused) for source in sample.sources)
 
 
 def gpu_number(source: str) -> int | None:
@@ -35,7 +35,7 @@ def gpu_number(source: str) -> int | None:
     return int(number) if source.startswith(_GPU) and number.isdecimal() else None
 
 
-def _told(source: SourceStatus, refused: dict[int, str]) -> SourceStatus:
+def _reported(source: SourceStatus, refused: dict[int, str]) -> SourceStatus:
     number = gpu_number(source.name)
     if source.status != "ok" or number is None or number not in refused:
         return source

@@ -14,7 +14,7 @@ import msgspec
 
 from ...probes.feeds.protocol import FeedError
 from ...probes.model.frame import Frame
-from ...rules.finding import Blind, Finding, Judgement
+from ...rules.finding import Finding, Judgement, NotEvaluated
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import text_of, width_of
@@ -68,18 +68,18 @@ def as_json(judgement: Judgement) -> bytes:
 
     class Printed(Frame, frozen=True, kw_only=True):
         findings: tuple[Finding, ...]
-        blind_rules: tuple[Blind, ...]
+        rules_not_evaluated: tuple[NotEvaluated, ...]
         """Rules that could not look: that they found nothing means nothing."""
 
-    printed = msgspec.structs.replace(judgement.frame, pasts=msgspec.UNSET)
+    printed = msgspec.structs.replace(judgement.frame, rank_histories=msgspec.UNSET)
     frame = msgspec.structs.asdict(printed)
     return msgspec.json.encode(
-        Printed(**frame, findings=judgement.findings, blind_rules=judgement.blind)
+        Printed(**frame, findings=judgement.findings, rules_not_evaluated=judgement.not_evaluated)
     )
 
 
 def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
-    """The main screen without its colours, as many lines as it needs.
+    """The main screen without its colors, as many lines as it needs.
 
     Args:
         judgement: what to show.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import Namespace
 from pathlib import Path
@@ -15,6 +14,7 @@ from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.glyphs import DASH
+from ..drawing.lines import plain_json, plain_text
 
 _POLL_SECONDS = 0.2
 _DEFAULT_STEPS = 3
@@ -43,7 +43,7 @@ def probe(options: Namespace) -> int:
             return _profile(pid, options.steps or _DEFAULT_STEPS, options.output)
         if question == "memory-snapshot":
             path = _path(options.output, f"gputop-memory-{pid}.pickle")
-            print(ask(pid, {"command": question, "path": path}, seconds=120)["path"])
+            say(str(ask(pid, {"command": question, "path": path}, seconds=120)["path"]))
             return OK
         return _put(_text(pid, question), options.output)
     except ProbeError as error:
@@ -60,15 +60,20 @@ def _text(pid: int, question: str) -> str:
 
 
 def _put(text: str, output: str | None) -> int:
+    """Print or write what the job said: JSON or lines of text."""
+    is_json = text.lstrip().startswith(("{", "["))
     if output is None:
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        if is_json:
+            say_json(text.rstrip("\n").encode("utf-8", "replace"))
+        else:
+            say(text.rstrip("\n"))
         return OK
     try:
         with Path(output).open("x", encoding="utf-8") as file:
-            file.write(text)
+            file.write(plain_json(text) if is_json else plain_text(text.split("\n")))
     except OSError as error:
         return complain(f"{output} is not written: {error.strerror}", COULD_NOT_LOOK)
-    print(output)
+    say(output)
     return OK
 
 
@@ -106,7 +111,7 @@ def _profile(pid: int, steps: int, output: str | None) -> int:
         raise
     if state["state"] != "done":
         return complain(f"nothing was recorded: {state['reason']}", COULD_NOT_LOOK)
-    print(path)
+    say(path)
     return OK
 
 

@@ -9,12 +9,12 @@ from ...probes.feeds.protocol import FeedError
 from ...probes.jobs.ownership import job_of
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
-from ...probes.model.rank_readings import VOTES
+from ...probes.model.rank_readings import DUMPS
 from ...rules.finding import Judgement
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import plain_text
-from ..reports.rank_lines import group_lines, means_line, rank_lines
+from ..reports.rank_lines import group_lines, methods_line, rank_lines
 from ..reports.worker_stack import worker_lines, worker_pids, worker_stack
 from ..session.asked_process import AskedProcess, until
 from ..session.watch import Watch
@@ -58,7 +58,7 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
         if options.format == "json":
             say_json(as_json(last, job, (), worker))
         else:
-            lines = [means_line(job, last.frame), "", *group_lines(job, last.frame, stacks=True)]
+            lines = [methods_line(job, last.frame), "", *group_lines(job, last.frame, stacks=True)]
             lines += ["", *rank_lines(job)]
             lines += ["", *worker_lines(worker)] if worker else []
             say(plain_text(lines))
@@ -83,6 +83,6 @@ def _complete(job: JobFrame, workers: list[int], frame: Frame) -> bool:
         return True  # of nobody here can they be taken
     return all(
         (reading := readings.get(pid)) is not None
-        and (reading.refusal or len(reading.main_stacks) >= VOTES)
+        and (reading.refusal or len(reading.main_stacks) >= DUMPS)
         for pid in (*(rank.pid for rank in job.ranks), *workers)
     )

@@ -54,13 +54,24 @@ def say(text: str, *, ascii_only: bool = False) -> None:
 
 
 def say_json(text: bytes) -> None:
-    """Print a JSON object, which is UTF-8 in any locale.
+    """Print JSON, which is UTF-8 in any locale, with everything escaped that a terminal would obey.
 
     Raises:
         BrokenPipeError: when whoever read it has enough.
         OutputError: when it cannot be written.
     """
-    _write(text)
+    _write(text if _is_harmless(text) else _escaped(text))
+
+
+def _is_harmless(text: bytes) -> bool:
+    """Whether it is ASCII without control characters; the encoder has escaped the others."""
+    return text.isascii() and text.translate(None, b"\n").decode("ascii").isprintable()
+
+
+def _escaped(text: bytes) -> bytes:
+    from ..drawing.lines import plain_json
+
+    return plain_json(text.decode("utf-8", "replace")).encode("utf-8", "replace")
 
 
 def output_is_utf8() -> bool:

@@ -63,7 +63,7 @@ def chart(values: Sequence[float | None], width: int, height: int, top: float) -
 
 
 def _level(value: float | None, top: float, most: int) -> int:
-    """Eighths of a cell; what is there but nought still shows."""
+    """Eighths of a cell; what is there but zero still shows."""
     if value is None or top <= 0:
         return 0
     return max(1, round(min(1.0, value / top) * most))

@@ -17,7 +17,7 @@ MARGIN = 1
 
 
 class Column(msgspec.Struct, Generic[Row], frozen=True):
-    """One column. ``cell`` is told the width that it must fill exactly."""
+    """One column. ``cell`` is given the width that it must fill exactly."""
 
     title: str
     width: int

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
-from ...rules.finding import Blind, Evidence, Finding, Subject
+from ...rules.finding import Evidence, Finding, NotEvaluated, Subject
 from . import format
 from .lines import plain, whole_words, width_of
 
 SIGNALS = {
-    "utilization_ratio": "utilisation",
+    "utilization_ratio": "utilization",
     "sm_active_ratio": "SM active",
     "sm_occupancy_ratio": "SM occupancy",
     "tensor_active_ratio": "tensor active",
@@ -56,7 +56,7 @@ _UNITS = (
 )
 
 SURE_FROM = 0.8
-"""Confidence from which a finding is told without it."""
+"""Confidence from which a finding is reported without it."""
 
 _CONTAINER_ID = re.compile(r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])")
 """Of 64 digits, of which the runtimes themselves show the first twelve."""
@@ -123,7 +123,7 @@ def name_within(finding: Finding, cells: int) -> str:
 
 
 def sureness_text(finding: Finding, below: float = SURE_FROM) -> str:
-    """``60 % sure``, where that is little enough to be told; else empty."""
+    """``60 % sure``, where that is little enough to be reported; else empty."""
     return f"{finding.confidence * 100:.0f} % sure" if finding.confidence < below else ""
 
 
@@ -187,9 +187,9 @@ def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:
     ]
 
 
-def blind_reasons(blind: Iterable[Blind]) -> list[str]:
+def not_evaluated_reasons(not_evaluated: Iterable[NotEvaluated]) -> list[str]:
     """``no permission: HW201, HW203``: each reason with the rules that it keeps from looking."""
     by_reason: dict[str, list[str]] = {}
-    for rule in blind:
+    for rule in not_evaluated:
         by_reason.setdefault(rule.reason, []).append(rule.id)
     return [f"{plain(reason)}: {', '.join(ids)}" for reason, ids in by_reason.items()]

@@ -1,4 +1,4 @@
-"""Lines of text with roles: what pictures are made of before any colour is known."""
+"""Lines of text with roles: what pictures are made of before any color is known."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ Span = tuple[str, str]
 Line = tuple[Span, ...]
 _NO_BREAK = "\u00a0"
 """`plain` leaves none of them."""
+_NOT_PLAIN_JSON = re.compile(r"[^\t\n\x20-\x7e]")
 _BETWEEN_WORDS = re.compile(" ")
 _BETWEEN_PARTS = re.compile(f" {DOT} |  ")
 
@@ -24,14 +25,30 @@ def plain(text: str) -> str:
     """Text from outside with nothing in it that could move the cursor or join with its neighbours."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        character if character.isprintable() and cell_len(character) else "?" for character in text
-    )
+    return "".join(character if _is_plain(character) else "?" for character in text)
 
 
 def plain_text(lines: Iterable[str]) -> str:
     """Lines for people: no text in one of them can begin another."""
     return "\n".join(map(plain, lines))
+
+
+def plain_json(text: str) -> str:
+    """JSON that means the same, with ``\\uXXXX`` for every character that is not plain."""
+    return _NOT_PLAIN_JSON.sub(lambda found: _escaped(found[0]), text)
+
+
+def _is_plain(character: str) -> bool:
+    return character.isprintable() and cell_len(character) > 0
+
+
+def _escaped(character: str) -> str:
+    if _is_plain(character):
+        return character
+    if character == "\r":  # no string in JSON has one, so it stands between two values
+        return "\n"
+    halves = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{halves[at : at + 4]}" for at in range(0, len(halves), 4))
 
 
 @lru_cache(maxsize=4096)

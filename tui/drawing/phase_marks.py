@@ -1,4 +1,4 @@
-"""How phases look: a letter and a colour each, and bars of them."""
+"""How phases look: a letter and a color each, and bars of them."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def letter_of(phase: str) -> str:
 
 
 def role_of_phase(phase: str) -> str:
-    """The role that gives its colour."""
+    """The role that gives its color."""
     return PHASE_ROLES.get(phase, "other")
 
 
 def run_of(phase: str, cells: int, *, shaded: bool) -> str:
-    """So many cells of one phase: its letter first; nothing but the letter where there are no colours."""
+    """So many cells of one phase: its letter first; nothing but the letter where there are no colors."""
     letter = letter_of(phase)
     return letter * cells if shaded else letter + BLOCK * (cells - 1)
 

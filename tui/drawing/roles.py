@@ -34,7 +34,7 @@ ROLES: dict[str, tuple[str, str]] = {
     "other": ("gputop-dim", ""),
     "rest": ("gputop-rule", ""),
 }
-"""Role → variable of the theme for its colour, and rich's attributes."""
+"""Role → variable of the theme for its color, and rich's attributes."""
 
 
 _STILL_TRUE = frozenset({"title", "rule", "dim", "brand", "key", "mark", "stale"})

@@ -56,5 +56,5 @@ def rank_target(rank: RankFrame) -> Target:
 
 
 def link_target(link_id: str) -> Target:
-    """The target that stands for a road."""
+    """The target that stands for a link."""
     return Target("link", link_id)

@@ -73,8 +73,8 @@ def finding_block(view: View, found: Sequence[Cause], width: int, rows: int) -> 
         more = LineBuilder(width).add(
             f" {MORE_BELOW} {len(found) - len(shown)} more: press 6", "dim"
         )
-        return _told(view, shown, width, 1) + Block.of([more.line()])
-    return _told(view, found, width, detail)
+        return _reported(view, shown, width, 1) + Block.of([more.line()])
+    return _reported(view, found, width, detail)
 
 
 def wanted_rows(found: Sequence[Cause], width: int, detail: int = 4) -> int:
@@ -105,7 +105,7 @@ def _root(finding: Finding, keys: dict[tuple[str, tuple[str, str]], Finding]) ->
     return finding
 
 
-def _told(view: View, found: Sequence[Cause], width: int, detail: int) -> Block:
+def _reported(view: View, found: Sequence[Cause], width: int, detail: int) -> Block:
     block = Block.of([])
     for cause in found:
         lines = [_headline(view, cause, width)]

@@ -38,7 +38,7 @@ class GpuRow(msgspec.Struct, frozen=True):
     note: Callable[[int], Sequence[Span]] = lambda _: ()
     """For a number of cells: the worst that is said of it."""
     past: Callable[[int], Sequence[float | None]] = lambda _: ()
-    """For a number of cells: utilisation, oldest first."""
+    """For a number of cells: utilization, oldest first."""
 
     @property
     def value_role(self) -> str:
@@ -88,12 +88,12 @@ def _aged(word: str, role: str, age: float | None, width: int) -> Spans:
     return [(left(word, room), role), (f" {old}" if old else "", "strong")]
 
 
-def utilisation_bar(row: GpuRow, width: int) -> Spans:
+def utilization_bar(row: GpuRow, width: int) -> Spans:
     role = "gauge" if row.gpu.status == "ok" else "trough"
     return gauge(row.gpu.utilization_ratio, width, role)
 
 
-def utilisation(row: GpuRow, width: int) -> Spans:
+def utilization(row: GpuRow, width: int) -> Spans:
     return [(format.percent(row.gpu.utilization_ratio, width), row.value_role)]
 
 

@@ -42,7 +42,7 @@ def _nvlink(gpu: GpuFrame) -> float | None:
 
 
 CURVES: tuple[Curve, ...] = (
-    Curve("utilisation", "utilization_ratio", "ratio", "gauge", _full),
+    Curve("utilization", "utilization_ratio", "ratio", "gauge", _full),
     Curve("SM active", "sm_active_ratio", "ratio", "gauge", _full),
     Curve("tensor active", "tensor_active_ratio", "ratio", "gauge", _full),
     Curve("DRAM active", "dram_active_ratio", "ratio", "gauge", _full),

@@ -23,7 +23,7 @@ from ..drawing.severity_marks import severity_mark
 from ..drawing.target import Block, gpu_target
 from ..session.view import View, window
 from . import gpu_cells as cells
-from . import link_cells as roads
+from . import link_cells
 from .gpu_cells import GpuRow
 from .gpu_facts import xid_text, xids_of
 
@@ -43,8 +43,8 @@ _COMPACT: tuple[Column[GpuRow], ...] = (
     Column("#", 2, cells.index),
     Column("rank", 4, cells.rank, rank=1, ragged=True),
     Column("phase", 12, cells.phase, rank=1, ragged=True),
-    Column("util", 6, cells.utilisation_bar, rank=3, most=10, ragged=True),
-    Column("%", 3, cells.utilisation),
+    Column("util", 6, cells.utilization_bar, rank=3, most=10, ragged=True),
+    Column("%", 3, cells.utilization),
     Column("SM", 3, cells.sm, rank=5),
     Column("tensor", 6, cells.tensor, rank=8),
     Column("mem GiB", 7, cells.memory, rank=1),
@@ -60,8 +60,8 @@ _WITH_NAMES: tuple[Column[GpuRow], ...] = (
 """The same, where a finding's name keeps more room than the bar."""
 _WITH_ROADS: tuple[Column[GpuRow], ...] = (
     *_COMPACT[:-1],
-    Column("PCIe", roads.BUSIER_FROM, roads.pcie, rank=6),
-    Column("NVLink", roads.BUSIER_FROM, roads.nvlink, rank=7),
+    Column("PCIe", link_cells.BUSIER_FROM, link_cells.pcie, rank=6),
+    Column("NVLink", link_cells.BUSIER_FROM, link_cells.nvlink, rank=7),
     msgspec.structs.replace(_COMPACT[-1], width=20),
 )
 """Only where the notes keep enough room to be read."""
@@ -69,8 +69,8 @@ _FULL: tuple[Column[GpuRow], ...] = (
     Column("#", 2, cells.index),
     Column("rank", 4, cells.rank, rank=1, ragged=True),
     Column("phase", 14, cells.phase, rank=1, most=17, ragged=True),
-    Column("util", 8, cells.utilisation_bar, most=22, ragged=True),
-    Column("%", 3, cells.utilisation),
+    Column("util", 8, cells.utilization_bar, most=22, ragged=True),
+    Column("%", 3, cells.utilization),
     Column("history", 12, cells.past, rank=9, most=_PAST_CELLS, ragged=True),
     Column("SM", 3, cells.sm),
     Column("tensor", 6, cells.tensor, rank=2),
@@ -80,15 +80,15 @@ _FULL: tuple[Column[GpuRow], ...] = (
     Column("power W", 9, cells.power),
     Column(f"{DEGREE}C", 3, cells.temperature),
     Column("SM MHz", 6, cells.clock),
-    Column("PCIe GB/s", 11, roads.pcie, rank=3, most=25),
-    Column("NVLink GB/s", 11, roads.nvlink, rank=4, most=25),
+    Column("PCIe GB/s", 11, link_cells.pcie, rank=3, most=25),
+    Column("NVLink GB/s", 11, link_cells.nvlink, rank=4, most=25),
     Column("", 24, cells.note, most=44, ragged=True),
 )
 _DISPENSABLE = 7
-"""Rank of a column from which the roads come first."""
+"""Rank of a column from which the links come first."""
 _NARROW: dict[str, dict[str, Any]] = {
-    "PCIe GB/s": {"title": "PCIe", "width": roads.BUSIER_FROM, "most": 11},
-    "NVLink GB/s": {"title": "NVLink", "width": roads.BUSIER_FROM, "most": 11},
+    "PCIe GB/s": {"title": "PCIe", "width": link_cells.BUSIER_FROM, "most": 11},
+    "NVLink GB/s": {"title": "NVLink", "width": link_cells.BUSIER_FROM, "most": 11},
     "": {"width": 22, "most": 0},
 }
 _MEDIUM = tuple(
@@ -96,7 +96,7 @@ _MEDIUM = tuple(
     for column in _FULL
     if column.rank < _DISPENSABLE
 )
-"""As `_FULL`, where there is no room for it: all that is left goes to the roads."""
+"""As `_FULL`, where there is no room for it: all that is left goes to the links."""
 
 _LAYOUTS = (
     (_FULL_COLUMNS_FROM, _FULL),

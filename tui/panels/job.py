@@ -82,16 +82,16 @@ def rows_of(room: int, ranks: int, phases: int) -> Rows:
     each = max(2, min(ranks + 1, (room - chart) // 2))
     spare = room - chart - 2 * each
     table = each + (1 if spare > 0 and each <= ranks else 0)
-    told = phases + 1 if phases and spare > phases + 1 else 0
-    return Rows(table, room - table - each - told, told, each)
+    reported = phases + 1 if phases and spare > phases + 1 else 0
+    return Rows(table, room - table - each - reported, reported, each)
 
 
 def _panels(view: View, job: JobFrame, width: int, room: int) -> Block:
     ranks = ranks_shown(view, job)
     if not any(rank.phase for rank in job.ranks):
-        told = textwrap.wrap(_HOW_TO_PROBE, width - 4)
-        table = _table(view, job, ranks, None, width, max(_LEAST_TABLE, room - len(told)))
-        said = [LineBuilder(width).gap(2).add(text, "dim").line() for text in told]
+        reported = textwrap.wrap(_HOW_TO_PROBE, width - 4)
+        table = _table(view, job, ranks, None, width, max(_LEAST_TABLE, room - len(reported)))
+        said = [LineBuilder(width).gap(2).add(text, "dim").line() for text in reported]
         return table + Block.of(said)
     phases = {phase for rank in job.ranks for phase in rank.phases_last_steps}
     rows = rows_of(room, len(ranks), len(phases))
@@ -111,8 +111,8 @@ def _steps(view: View, job: JobFrame, width: int, rows: Rows) -> list[Line]:
         return []
     chosen = [rank for rank in job.ranks if rank_target(rank) == view.selected]
     lines = step_chart_lines(steps_of(view.frame, chosen or job.ranks), job, width, rows.chart)
-    told = phase_lines(job.living or job.ranks, width)[: rows.phases]
-    return lines + told
+    reported = phase_lines(job.living or job.ranks, width)[: rows.phases]
+    return lines + reported
 
 
 def _table(

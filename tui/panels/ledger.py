@@ -36,7 +36,7 @@ LETTERS = {
     "idle": "i",
     "other": ".",
 }
-"""Where there are no colours to tell them apart."""
+"""Where there are no colors to tell them apart."""
 _FIRST = ("compute", "data", "h2d", "comm", "stalled")
 _WORTH_SAYING = 0.005
 _LARGE = 0.1
@@ -76,20 +76,22 @@ def covered_seconds(view: View) -> float:
 
 def ledger_block(view: View, found: Sequence[Account], width: int, rows: int) -> Block:
     """A line for each account; those alike together where ``rows`` would not do."""
-    told = list(found) if len(found) <= rows else _alike(found)
-    told = told[:rows]
-    who = min(14, max((len(_joined(account.names)) for account in told), default=0))
+    reported = list(found) if len(found) <= rows else _alike(found)
+    reported = reported[:rows]
+    who = min(14, max((len(_joined(account.names)) for account in reported), default=0))
     room = width - who - 5
-    names = _names(told)
+    names = _names(reported)
     least = _bar_width(room)
-    words = [names] * len(told)
+    words = [names] * len(reported)
     if _cells_of(names, shaded=view.shaded) > room - least:
         least = max(_LEAST_BAR, room // 3)
-        words = [_largest(account, names, room - least, shaded=view.shaded) for account in told]
+        words = [_largest(account, names, room - least, shaded=view.shaded) for account in reported]
     taken = max((_cells_of(each, shaded=view.shaded) for each in words), default=0)
     bar = min(max(least, room - taken - _ORIGIN), 100, room)
     form = _Form(names, who, bar, width, view.shaded)
-    return Block.of([_line(account, each, form) for account, each in zip(told, words, strict=True)])
+    return Block.of(
+        [_line(account, each, form) for account, each in zip(reported, words, strict=True)]
+    )
 
 
 class _Form(NamedTuple):
@@ -126,22 +128,22 @@ def _bar_width(room: int) -> int:
 
 
 def _shares(rank: RankFrame, waited: float, history: History) -> dict[str, float]:
-    told = dict(rank.phases_last_minute)
-    if not told:
+    reported = dict(rank.phases_last_minute)
+    if not reported:
         return {}
     if waited:
-        told[BACKWARD] -= waited
-        told[COMM] = told.get(COMM, 0.0) + waited
+        reported[BACKWARD] -= waited
+        reported[COMM] = reported.get(COMM, 0.0) + waited
     stalled = history.rank(rank.pid, STALLED).mean(SECONDS) or 0.0
     if stalled > 0:
         # Lost is lost, whatever it was stuck in: the phase now or, where that is over, the longest one.
         stuck_in = rank.phase or ""
-        if told.get(stuck_in, 0.0) < stalled:
-            stuck_in = max(told, key=lambda phase: told[phase])
-        told[_STALLED] = min(stalled, told[stuck_in])
-        told[stuck_in] -= told[_STALLED]
+        if reported.get(stuck_in, 0.0) < stalled:
+            stuck_in = max(reported, key=lambda phase: reported[phase])
+        reported[_STALLED] = min(stalled, reported[stuck_in])
+        reported[stuck_in] -= reported[_STALLED]
     found: dict[str, float] = {}
-    for phase, share in told.items():
+    for phase, share in reported.items():
         name = "compute" if phase in _COMPUTE else plain(phase)
         found[name] = found.get(name, 0.0) + share
     return {name: share for name, share in found.items() if share > 0}
@@ -164,10 +166,13 @@ def _same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
     )
 
 
-def _names(told: Sequence[Account]) -> list[str]:
+def _names(reported: Sequence[Account]) -> list[str]:
     """What is worth a column of words, in an order that does not change with the values."""
     worth = {
-        name for account in told for name, share in account.shares.items() if share >= _WORTH_SAYING
+        name
+        for account in reported
+        for name, share in account.shares.items()
+        if share >= _WORTH_SAYING
     }
     ordered = [name for name in _FIRST if name in worth]
     ordered += sorted(worth - {*_FIRST, "other"})

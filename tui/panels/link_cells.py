@@ -1,6 +1,6 @@
-"""What a GPU exchanges over PCIe and NVLink, in and out, each drawn against what that road can carry.
+"""What a GPU exchanges over PCIe and NVLink, in and out, each drawn against what that link can carry.
 
-Where there is no room for both ways with their rates, the busier one is told.
+Where there is no room for both ways with their rates, the busier one is reported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..drawing.lines import Span, right
 from .gpu_cells import GpuRow
 
 NEARLY_FULL = 0.85
-"""Share of its limit from which a road is warm."""
+"""Share of its limit from which a link is warm."""
 _WITH_NUMBER = 5
 """Cells of one direction from which there is room for its rate beside the fill."""
 BUSIER_FROM = 6
@@ -24,7 +24,7 @@ _WITH_GAUGE = 10
 
 
 def share_of(rate: float | None, limit: float | None) -> float | None:
-    """How full a road is."""
+    """How full a link is."""
     return rate / limit if rate is not None and limit else None
 
 
@@ -91,7 +91,7 @@ def _way(
 
 
 def rate_spans(gpu: GpuFrame) -> list[Span]:
-    """Both roads, both ways, in words: ``PCIe 3.7↓ 2.0↑  NVLink 182↓ 178↑ GB/s``."""
+    """Both links, both ways, in words: ``PCIe 3.7↓ 2.0↑  NVLink 182↓ 178↑ GB/s``."""
     spans: list[Span] = []
     for name, rx, tx in (
         ("PCIe", gpu.pcie_rx_bytes_per_second, gpu.pcie_tx_bytes_per_second),

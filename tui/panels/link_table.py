@@ -1,4 +1,4 @@
-"""Roads as rows: what each carries against what it could, both ways, and what it has suffered."""
+"""Links as rows: what each carries against what it could, both ways, and what it has suffered."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Cell = Callable[[LinkRow, int], Spans]
 
 
 def links_of(view: View) -> list[LinkFrame]:
-    """The roads that the filter lets through, those in trouble first, else in their order."""
+    """The links that the filter lets through, those in trouble first, else in their order."""
     found = [
         link
         for link in view.frame.links
@@ -60,7 +60,7 @@ def links_of(view: View) -> list[LinkFrame]:
 
 
 def link_rows(view: View, width: int, rows: int) -> Block:
-    """The titles, and as many roads as fit in ``rows`` lines with them."""
+    """The titles, and as many links as fit in ``rows`` lines with them."""
     links = links_of(view)
     layout = _layout(width)
     room = max(0, rows - 1)
@@ -78,13 +78,13 @@ def link_rows(view: View, width: int, rows: int) -> Block:
 
 
 def hidden_note(view: View, rows: int) -> str:
-    """How many roads are out of sight."""
+    """How many links are out of sight."""
     count = len(links_of(view))
     return f"{rows - 1} of {count}" if count > rows - 1 else ""
 
 
 def _findings(view: View) -> dict[str, Finding]:
-    """Road → the most urgent finding about it."""
+    """Link → the most urgent finding about it."""
     found: dict[str, Finding] = {}
     for finding in view.judgement.active:
         if finding.subject.kind == "link":
@@ -129,7 +129,7 @@ def _kind(row: LinkRow, width: int) -> Spans:
 def _state(row: LinkRow, width: int) -> Spans:
     link = row.link
     state = plain(link.state or DASH)
-    if link.kind == "pcie":  # told in numbers: whether they are good, depends on card and slot
+    if link.kind == "pcie":  # reported in numbers: whether they are good, depends on card and slot
         return [(left(state, width), "warm" if row.finding else "text")]
     bad = link.state is not None and link.state not in _GOOD_STATES
     return [(left(state, width), "hot" if bad else "good")]
@@ -200,7 +200,7 @@ def _share(link: LinkFrame, rate: float | None) -> float | None:
 
 
 _COLUMNS: tuple[Column[LinkRow], ...] = (
-    Column("road", 8, _name, most=14, ragged=True),
+    Column("link", 8, _name, most=14, ragged=True),
     Column("kind", 6, _kind, rank=2, ragged=True),
     Column("state", 9, _state, most=14, ragged=True),
     Column("in", 8, _bar("rx"), rank=1, most=24, ragged=True),

@@ -14,7 +14,7 @@ from .finding_lines import Cause, causes, finding_block, wanted_rows
 from .gpu_table import gpu_block, gpus_hidden
 from .host_line import host_line
 from .ledger import Account, accounts, covered_seconds, ledger_block
-from .no_findings import blind_text, in_brief, suspected_text
+from .no_findings import in_brief, not_evaluated_text, suspected_text
 from .process_table import ProcessRow, important, matching, process_block
 from .top_line import top_line
 
@@ -38,7 +38,7 @@ def draw(
     view: View,
     width: int,
     height: int,
-    told: Sequence[Account] | None = None,
+    reported: Sequence[Account] | None = None,
     *,
     findings_width: int = 0,
     processes_width: int = 0,
@@ -49,12 +49,12 @@ def draw(
         view: what to draw from.
         width: cells.
         height: lines.
-        told: the accounts of the ranks, where they are known already.
+        reported: the accounts of the ranks, where they are known already.
         findings_width: cells for the findings, where not ``width``.
         processes_width: cells for the processes, where not ``width``.
     """
     scene = Scene(
-        accounts(view) if told is None else told,
+        accounts(view) if reported is None else reported,
         shown_causes(view),
         processes_of(view),
     )
@@ -171,7 +171,9 @@ def _finding_note(view: View, found: Sequence[Cause], width: int) -> str:
     """What is not certain, unless the panel itself says so for want of findings."""
     if not found:
         return ""
-    notes = f" {DOT} ".join(filter(None, (suspected_text(view), blind_text(view.judgement))))
+    notes = f" {DOT} ".join(
+        filter(None, (suspected_text(view), not_evaluated_text(view.judgement)))
+    )
     return notes if len(notes) + _TITLE_CELLS <= width else in_brief(view)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ...rules.finding import Blind, Judgement
+from ...rules.finding import Judgement, NotEvaluated
 from ..drawing import format
-from ..drawing.finding_words import blind_reasons, runs_text
+from ..drawing.finding_words import not_evaluated_reasons, runs_text
 from ..drawing.glyphs import CLEARED, DOT
 from ..drawing.lines import Line, LineBuilder, paragraph, plain
 from ..session.view import Asked, View
@@ -37,26 +37,26 @@ def nothing_lines(view: View, width: int) -> list[Line]:
     lines = [LineBuilder(width).gap().add(_without_certainty(view), "strong").line()]
     for doubt in doubts:
         lines += paragraph(doubt, width, "warm", first=f"   {DOT} ")
-    return lines + blind_lines(view.judgement, width)
+    return lines + not_evaluated_lines(view.judgement, width)
 
 
-def blind_lines(judgement: Judgement, width: int) -> list[Line]:
-    """Each reason for which rules cannot look, with their ids."""
+def not_evaluated_lines(judgement: Judgement, width: int) -> list[Line]:
+    """Each reason for which rules not evaluated, with their ids."""
     return [
         line
-        for reason in blind_reasons(judgement.blind)
+        for reason in not_evaluated_reasons(judgement.not_evaluated)
         for line in paragraph(reason, width, "dim", first=" " * 7)
     ]
 
 
-def blind_text(judgement: Judgement) -> str:
-    """``9 of 19 rules cannot look: no permission``; empty where all can."""
-    blind = judgement.blind
-    if not blind:
+def not_evaluated_text(judgement: Judgement) -> str:
+    """``9 of 19 rules not evaluated: no permission``; empty where all can."""
+    not_evaluated = judgement.not_evaluated
+    if not not_evaluated:
         return ""
-    reason = Counter(rule.reason for rule in blind).most_common(1)[0][0]
-    others = "" if _one_reason(blind) else ", and other reasons"
-    return f"{len(blind)} of {judgement.rules} rules cannot look: {plain(reason)}{others}"
+    reason = Counter(rule.reason for rule in not_evaluated).most_common(1)[0][0]
+    others = "" if _one_reason(not_evaluated) else ", and other reasons"
+    return f"{len(not_evaluated)} of {judgement.rules} rules not evaluated: {plain(reason)}{others}"
 
 
 def suspected_text(view: View) -> str:
@@ -71,11 +71,11 @@ def suspected_text(view: View) -> str:
 
 
 def in_brief(view: View) -> str:
-    """Only how many findings are not certain, and how many rules cannot look."""
-    suspected, blind = len(view.judgement.suspected), len(view.judgement.blind)
+    """Only how many findings are not certain, and how many rules not evaluated."""
+    suspected, not_evaluated = len(view.judgement.suspected), len(view.judgement.not_evaluated)
     parts = (
         f"{suspected} suspected" if suspected else "",
-        f"{format.counted(blind, 'rule')} cannot look" if blind else "",
+        f"{format.counted(not_evaluated, 'rule')} not evaluated" if not_evaluated else "",
     )
     return f" {DOT} ".join(filter(None, parts))
 
@@ -88,8 +88,8 @@ def _pages_tell(asked: Asked) -> bool:
     )
 
 
-def _one_reason(blind: tuple[Blind, ...]) -> bool:
-    return len({rule.reason for rule in blind}) == 1
+def _one_reason(not_evaluated: tuple[NotEvaluated, ...]) -> bool:
+    return len({rule.reason for rule in not_evaluated}) == 1
 
 
 def _doubts(view: View) -> Iterator[str]:
@@ -106,6 +106,6 @@ def _doubts(view: View) -> Iterator[str]:
         yield "no GPU was looked at"
     if view.once and view.asked is not None and not _pages_tell(view.asked):
         yield f"one look cannot see a stall: gputop diagnose {view.asked.pid} watches for one"
-    blind = blind_text(view.judgement)
-    if blind:
-        yield blind
+    not_evaluated = not_evaluated_text(view.judgement)
+    if not_evaluated:
+        yield not_evaluated

@@ -21,12 +21,12 @@ _ODD_RATIO = 0.03
 
 def phase_lines(ranks: Sequence[RankFrame], width: int) -> list[Line]:
     """A title, and a line for each phase."""
-    told = [rank for rank in ranks if rank.phases_last_steps and rank.step_p50_seconds]
-    names = in_order({name: 0.0 for rank in told for name in rank.phases_last_steps})
+    reported = [rank for rank in ranks if rank.phases_last_steps and rank.step_p50_seconds]
+    names = in_order({name: 0.0 for rank in reported for name in rank.phases_last_steps})
     title = heading(
         "Phases of a step", width, f"host time, mean of {RECENT} steps {DOT} over all ranks"
     )
-    return [title, *[_line(name, told, width) for name in names]]
+    return [title, *[_line(name, reported, width) for name in names]]
 
 
 def _line(name: str, ranks: Sequence[RankFrame], width: int) -> Line:

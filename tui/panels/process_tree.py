@@ -19,14 +19,14 @@ Entry = ProcessRow | str
 def tree(frame: Frame, processes: Sequence[ProcessFrame]) -> list[Entry]:
     """Job by job, then the others. ``processes`` are those to show, in the order of siblings."""
     entries: list[Entry] = []
-    told: set[int] = set()
+    reported: set[int] = set()
     for job in frame.jobs:
         members = [process for process in processes if process.job_id == job.id]
         if members:
             entries.append(job_title(job))
             entries += _rows(members)
-            told |= {process.pid for process in members}
-    rest = [process for process in processes if process.pid not in told]
+            reported |= {process.pid for process in members}
+    rest = [process for process in processes if process.pid not in reported]
     if rest:
         entries += ["not in a job", *_rows(rest)]
     return entries

@@ -81,7 +81,7 @@ def _shown_seconds(ranks: Sequence[RankFrame]) -> float:
 
 
 def _track(frame: Frame, rank: RankFrame, now: float) -> Track:
-    past = frame.past(rank.pid, rank.start_time_seconds)
+    past = frame.rank_history(rank.pid, rank.start_time_seconds)
     ended = rank.ended_age_seconds
     return Track(past.segments if past else (), now if ended is None else now - ended)
 

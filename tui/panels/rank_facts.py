@@ -33,16 +33,16 @@ def rank_fact_lines(frame: Frame, job: JobFrame, rank: RankFrame, width: int) ->
     probe = frame.probe(rank.pid, rank.start_time_seconds)
     groups: list[Group] = [("Now", lambda: _now(rank))]
     if probe is not None:
-        told = probe  # narrowed for the closures below
+        reported = probe  # narrowed for the closures below
         groups += [
             (f"Phases of the last {RECENT} steps", lambda: _phases(frame, rank)),
-            ("Throughput", lambda: _throughput(rank, told)),
-            ("Collectives", lambda: _collectives(frame, job, rank, told)),
-            ("Memory of torch", lambda: _memory(told)),
-            ("DataLoader", lambda: _loader(told.loader)),
-            ("Other threads", lambda: _threads(frame, told)),
-            ("Probe", lambda: _probe(rank, told)),
-            ("Versions", lambda: _versions(told)),
+            ("Throughput", lambda: _throughput(rank, reported)),
+            ("Collectives", lambda: _collectives(frame, job, rank, reported)),
+            ("Memory of torch", lambda: _memory(reported)),
+            ("DataLoader", lambda: _loader(reported.loader)),
+            ("Other threads", lambda: _threads(frame, reported)),
+            ("Probe", lambda: _probe(rank, reported)),
+            ("Versions", lambda: _versions(reported)),
         ]
     groups += [("Process", lambda: _process(frame, job, rank)), ("Missing", lambda: _missing(rank))]
     return grouped_lines(groups, width)
@@ -67,7 +67,7 @@ def _now(rank: RankFrame) -> Iterable[Fact]:
 
 
 def _phases(frame: Frame, rank: RankFrame) -> Iterable[Fact]:
-    past = frame.past(rank.pid, rank.start_time_seconds)
+    past = frame.rank_history(rank.pid, rank.start_time_seconds)
     steps = past.steps[-RECENT:] if past else ()
     timed = [step for step in steps if step.gpu_phases]
     for phase in in_order(rank.phases_last_steps):
@@ -190,16 +190,18 @@ def _threads(frame: Frame, probe: ProbeFrame) -> Iterable[Fact]:
 
 
 def _probe(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
-    if probe.trouble is not None:
-        yield "switched itself off", probe.trouble, "error"
-    cost = DASH if probe.cost_ratio is None else f"{probe.cost_ratio * 100:.2f} % of step time"
+    if probe.error is not None:
+        yield "switched itself off", probe.error, "error"
+    cost = (
+        DASH if probe.overhead_ratio is None else f"{probe.overhead_ratio * 100:.2f} % of step time"
+    )
     yield "cost", cost, "text"
     if rank.ended_age_seconds is None:
         yield "page read", f"{format.duration(probe.age_seconds)} ago", "text"
-    on = [name for name, state in probe.hooks.items() if state == "on"]
+    on = [name for name, state in probe.instruments.items() if state == "on"]
     if on:
-        yield "hooks on", ", ".join(on), "text"
-    off = {name: why for name, why in probe.hooks.items() if why != "on"}
+        yield "instruments on", ", ".join(on), "text"
+    off = {name: why for name, why in probe.instruments.items() if why != "on"}
     for why, names in groupby(sorted(off, key=lambda name: off[name]), key=lambda name: off[name]):
         yield "off", f"{', '.join(names)}: {why}", "dim"
     if probe.socket is not None:
@@ -213,16 +215,16 @@ def _versions(probe: ProbeFrame) -> Iterable[Fact]:
         ("CUDA", probe.cuda_version),
         ("NCCL", probe.nccl_version),
     )
-    told = [f"{name} {version}" for name, version in pairs if version]
-    yield "libraries", f" {DOT} ".join(told) or DASH, "text"
+    reported = [f"{name} {version}" for name, version in pairs if version]
+    yield "libraries", f" {DOT} ".join(reported) or DASH, "text"
     yield "precision", probe.precision or DASH, "text"
 
 
 def _process(frame: Frame, job: JobFrame, rank: RankFrame) -> Iterable[Fact]:
     process = frame.process(rank.pid)
     gpu = DASH if rank.gpu_index is None else str(rank.gpu_index)
-    if rank.gpu_told_by in ("open files", "environment"):
-        gpu += f" (by its {rank.gpu_told_by})"
+    if rank.gpu_assigned_by in ("open files", "environment"):
+        gpu += f" (by its {rank.gpu_assigned_by})"
     yield "pid", f"{rank.pid} {DOT} GPU {gpu} {DOT} {len(rank.workers)} {TIMES} worker", "text"
     if process is not None:
         where = f"{process.state or DASH} in {process.wait_channel or DASH}"

@@ -35,7 +35,7 @@ def rank_stack_lines(frame: Frame, rank: RankFrame, width: int) -> list[Line]:
         return [*_shares(rank, width), *reading_lines(reading, width)]
     why = why_no_stack(frame, rank)
     said = _wrapped(why, width, "dim" if why == ASKED else "warm")
-    return [*said, *_means(frame, rank, width)]
+    return [*said, *_methods(frame, rank, width)]
 
 
 def reading_lines(reading: StackReading, width: int) -> list[Line]:
@@ -54,8 +54,8 @@ def why_no_stack(frame: Frame, rank: RankFrame) -> str:
     if source is not None and source.status in ("absent", "denied", "failed", "unsupported"):
         return f"no stack: {source.reason or source.status}"
     if reading is not None and reading.taken:
-        torn = f"no whole stack yet: {reading.torn} of {reading.taken} dumps were torn"
-        return f"{torn}: {reading.failure}" if reading.failure else torn
+        failed = f"no whole stack yet: {reading.inconsistent_dumps} of {reading.taken} dumps were inconsistent"
+        return f"{failed}: {reading.failure}" if reading.failure else failed
     return ASKED
 
 
@@ -74,8 +74,8 @@ def _shares(rank: RankFrame, width: int) -> Iterator[Line]:
         text = f"host phases: {count} of {LEAST_SAMPLES} samples so far"
     else:
         shares = sorted(rank.phases_sampled.items(), key=lambda item: -item[1])
-        told = (f"{name} {share:.0%} ±{margin(share, count):.0%}" for name, share in shares)
-        text = f"host phases of {count} samples: {', '.join(told)}".replace("%", " %")
+        reported = (f"{name} {share:.0%} ±{margin(share, count):.0%}" for name, share in shares)
+        text = f"host phases of {count} samples: {', '.join(reported)}".replace("%", " %")
     yield from _wrapped(text, width, "text")
 
 
@@ -103,15 +103,15 @@ def _thread_title(thread: StackThreadReading, width: int) -> Line:
     return line.add("".join(f" {DOT} {note}" for note in notes), "dim").line()
 
 
-def _means(frame: Frame, rank: RankFrame, width: int) -> Iterator[Line]:
+def _methods(frame: Frame, rank: RankFrame, width: int) -> Iterator[Line]:
     """What needs no right to be read: state, wait channel and CPU of its threads."""
     if rank.ended_age_seconds is not None:
         return
     if rank.phase is not None:
-        told = ", ".join(plain(text) for text in (rank.phase, rank.doing) if text)
+        reported = ", ".join(plain(text) for text in (rank.phase, rank.doing) if text)
         origin = ORIGINS.get(rank.phase_source or "", "")
-        line = LineBuilder(width).gap().add(told, "strong")
-        yield line.add(f"  told by the {origin}" if origin else "", "dim").line()
+        line = LineBuilder(width).gap().add(reported, "strong")
+        yield line.add(f"  reported by the {origin}" if origin else "", "dim").line()
     yield LineBuilder(width).gap().add("main thread", "title").line()
     for text in _main_facts(frame, rank):
         yield LineBuilder(width).gap(3).add(plain(text)).line()

@@ -17,9 +17,9 @@ from ..drawing.phase_marks import phase_bar
 from ..drawing.rank_words import STOPPED, name_of_rank, ranks_text
 from ..drawing.target import Block, rank_target
 from ..session.view import View
+from .attributed_waits import with_attributed_waits
 from .gpu_cells import phase_spans
 from .rank_delays import Delay
-from .waits_told import with_waits_told
 
 _WORTH_SAYING_SECONDS = 1.0
 _WORTH_SAYING_RATIO = 0.03
@@ -46,7 +46,7 @@ def rank_block(
     layout = _layout(width, _unit(job))
     rows = [
         RankRow(rank, delays.get(rank.rank) if rank.rank is not None else None, view.shaded)
-        for rank in with_waits_told(ranks, job, view.judgement)
+        for rank in with_attributed_waits(ranks, job, view.judgement)
     ]
     lines = [
         chosen_line(_line(row, layout), view.selected == rank_target(row.rank)) for row in rows
@@ -63,7 +63,7 @@ def state_text(rank: RankFrame) -> tuple[str, str]:
     if rank.stopped:
         return STOPPED, "error"
     if rank.phase is None:
-        return plain(rank.missing.get("phase", "no phase is told")), "dim"
+        return plain(rank.missing.get("phase", "no phase is reported")), "dim"
     if waits := long_waits(rank):
         return f"waits for {ranks_text(waits)}", "comm"
     if not_counted(rank):
@@ -175,9 +175,9 @@ def _layout(width: int, unit: str) -> Layout[RankRow]:
         Column("p99 s", 5, _seconds("step_p99_seconds"), rank=1),
         Column(unit, 5, partial(_rate, field), rank=1),
         Column("±%", 4, _spread, rank=7),
-        Column("host s", 6, _seconds("host_step_seconds"), rank=9),
-        Column("GPU s", 5, _seconds("gpu_step_seconds"), rank=6),
-        Column("ahead", 7, _ahead, rank=5),
+        Column("host step", 9, _seconds("host_step_seconds"), rank=9),
+        Column("GPU step", 8, _seconds("gpu_step_seconds"), rank=6),
+        Column("run-ahead", 9, _ahead, rank=5),
         Column("alloc GiB", 9, _memory, rank=8),
         Column("", 14, _note, most=36, ragged=True),
     )

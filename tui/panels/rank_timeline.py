@@ -1,4 +1,4 @@
-"""The last steps across ranks: a row a rank, its phases as colours and letters, waiting as waiting."""
+"""The last steps across ranks: a row a rank, its phases as colors and letters, waiting as waiting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Cell(NamedTuple):
     phase: str
     """Empty: nothing is known."""
     began: float
-    """Two phases of the same name are told apart by this."""
+    """Two phases of the same name are distinguished by this."""
     waits: bool
 
 

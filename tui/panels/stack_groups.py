@@ -57,7 +57,7 @@ def _line(group: StackGroup, width: int, names: int, *, chosen: bool, odd: bool)
         line.add(place, role).add(f"  {doing}", "dim")
     else:
         line.add(doing).add(" at " if doing and place else "", "dim").add(place, role)
-    origin = f"  told by the {ORIGINS.get(group.phase_source or '', '?')}"
+    origin = f"  reported by the {ORIGINS.get(group.phase_source or '', '?')}"
     return line.add(origin if len(origin) <= line.room else "", "dim").line()
 
 

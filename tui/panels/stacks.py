@@ -172,18 +172,18 @@ def _how(view: View, job: JobFrame, width: int, height: int) -> Iterator[Line]:
 
 def _taken(view: View, job: JobFrame) -> Iterator[str]:
     readings = [found for rank in job.ranks if (found := view.frame.stacks_of(rank))]
-    dumps = sum(reading.taken for reading in readings)
+    taken = sum(reading.taken for reading in readings)
     yield "py-spy, nonblocking"
-    if not dumps:
+    if not taken:
         yield f" {DOT} no sample yet"
         return
-    votes = [len(reading.main_stacks) for reading in readings]
-    few = f"{min(votes)}" if min(votes) == max(votes) else f"{min(votes)}-{max(votes)}"
+    dumps = [len(reading.main_stacks) for reading in readings]
+    few = f"{min(dumps)}" if min(dumps) == max(dumps) else f"{min(dumps)}-{max(dumps)}"
     ages = [view.frame.monotonic_seconds - reading.monotonic_seconds for reading in readings]
     yield f" {DOT} {few} {'sample' if few == '1' else 'samples'}"
     yield f" {DOT} {format.duration(max(ages))} old"
-    torn = sum(reading.torn for reading in readings)
-    yield f" {DOT} {torn} of {dumps} torn"
+    inconsistent = sum(reading.inconsistent_dumps for reading in readings)
+    yield f" {DOT} {inconsistent} of {taken} inconsistent"
     took = [reading.duration_seconds for reading in readings if reading.duration_seconds]
     if took:
         yield f" {DOT} {format.duration(max(took))} a dump"

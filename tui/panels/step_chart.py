@@ -39,7 +39,7 @@ def steps_of(frame: Frame, ranks: Sequence[RankFrame]) -> Steps:
     """Of several ranks each step took as long as for the slowest of them."""
     slowest: dict[int, float] = {}
     for rank in ranks:
-        past = frame.past(rank.pid, rank.start_time_seconds)
+        past = frame.rank_history(rank.pid, rank.start_time_seconds)
         for step in past.steps if past else ():
             slowest[step.number] = max(step.seconds, slowest.get(step.number, 0.0))
     numbers = sorted(slowest)
@@ -69,8 +69,8 @@ def step_chart_lines(steps: Steps, job: JobFrame, width: int, height: int) -> li
     lines = [heading("Step time", width, _note(steps))]
     tall = height - 1
     if not steps.seconds:
-        told = any(rank.phase_source == "measured" for rank in job.ranks)
-        why = "no step has ended yet" if told else "no rank tells its steps"
+        reported = any(rank.phase_source == "measured" for rank in job.ranks)
+        why = "no step has ended yet" if reported else "no rank tells its steps"
         lines.append(LineBuilder(width).gap(2).add(why, "dim").line())
         return lines + [LineBuilder(width).line()] * (tall - 1)
     room = width - _SCALE - 2

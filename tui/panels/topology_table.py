@@ -75,8 +75,8 @@ def whole_matrix(view: View, width: int) -> list[Line]:
 def _nothing(view: View, width: int) -> list[Line]:
     """Why there is no matrix: nobody tells, or there is no GPU to tell of."""
     source = view.frame.source("topology")
-    untold = source is not None and source.status not in ("ok", "stale")
-    why = source.reason if source is not None and untold else why_no_gpus(view.frame)
+    unreported = source is not None and source.status not in ("ok", "stale")
+    why = source.reason if source is not None and unreported else why_no_gpus(view.frame)
     return [LineBuilder(width).gap(2).add(plain(why or "not read yet"), "dim").line()]
 
 
@@ -105,7 +105,7 @@ def _card_lines(topology: TopologyFrame, width: int) -> list[Line]:
 
 def _further_lines(topology: TopologyFrame, width: int) -> list[Line]:
     """The columns that did not fit, in tables of their own. The matrix is the same from both sides:
-    rows whose distances to all of these columns have been told are left out."""
+    rows whose distances to all of these columns have been reported are left out."""
     shown = len(_columns(topology, width))
     gpus, whole = len(topology.gpus), len(topology.columns)
     room = max(1, (width - 2 * _MARGIN - _CELL) // _CELL)
@@ -173,10 +173,10 @@ def _matrix_header(topology: TopologyFrame, columns: Sequence[int], width: int) 
 
 def _facts_titles() -> tuple[tuple[str, int, bool], ...]:
     return (
-        ("isle", 4, True),
+        ("island", 6, True),
         ("node", 4, False),
         ("rank", 4, True),
-        ("runs", 4, True),
+        ("cores", 5, True),
         ("mem near", 8, False),
         (_NEAREST, 24, True),
     )
@@ -194,7 +194,7 @@ def _row(
     for column in columns:
         level = topology.levels[row][column]
         line.add(right(plain(level), _CELL), _role(topology, gpu, level))
-    line.gap(2).add(left(gpu.island or DASH, 4), _island_role(topology, gpu.island))
+    line.gap(2).add(left(gpu.island or DASH, 6), _island_role(topology, gpu.island))
     line.gap(2).add(right(DASH if gpu.numa_node is None else str(gpu.numa_node), 4))
     for text, size, role in _placed(placed):
         if size + 2 > line.room:
@@ -218,16 +218,16 @@ def _add_cpus(line: LineBuilder, cpus: str | None) -> None:
 
 def _placed(placed: PlacementFrame | None) -> tuple[tuple[str, int, str], ...]:
     if placed is None:
-        return ((DASH, 4, "dim"), (DASH, 4, "dim"), (DASH, 8, "dim"))
+        return ((DASH, 4, "dim"), (DASH, 5, "dim"), (DASH, 8, "dim"))
     rank = DASH if placed.rank is None else f"r{placed.rank}"
     near = placed.runs_near
-    runs = DASH if near is None else "near" if near else "far"
+    cores = DASH if near is None else "near" if near else "far"
     bound = placed.may_run_near is False
     local = placed.local_memory_ratio
     memory = DASH if local is None else f"{format.percent(local).strip()} %"
     return (
         (rank, 4, "text"),
-        (runs, 4, "hot" if bound else "warm" if near is False else "good" if near else "dim"),
+        (cores, 5, "hot" if bound else "warm" if near is False else "good" if near else "dim"),
         (memory, 8, "warm" if local is not None and local < 0.5 else "text"),
     )
 

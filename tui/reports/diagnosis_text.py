@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
-from ...rules.finding import Blind, Finding, Judgement
+from ...rules.finding import Finding, Judgement, NotEvaluated
 from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.finding_words import (
-    blind_reasons,
     evidence_text,
+    not_evaluated_reasons,
     runs_text,
     subject_text,
     sureness_text,
@@ -19,7 +19,7 @@ from ..drawing.finding_words import (
 from ..drawing.lines import plain_text
 from ..drawing.missing import mute_gpus, why_no_gpus
 from ..drawing.rank_words import name_of_rank
-from .rank_lines import ended_lines, group_lines, means_line, rank_lines, without_ended
+from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
 
 
 def as_text(
@@ -30,14 +30,14 @@ def as_text(
     Args:
         judgement: what was seen last.
         job: the one that was asked about, or ``None``.
-        findings: those to be told.
+        findings: those to be reported.
         ended: that the process which was asked about has ended, or empty.
     """
     frame = judgement.frame
     lines: list[str] = []
     alive = None if job is None else without_ended(job, frame)
     if job is not None and alive is not None:
-        lines.append(f"{job.name}: {_size(alive)}; {means_line(job, frame)}")
+        lines.append(f"{job.name}: {_size(alive)}; {methods_line(job, frame)}")
     for finding in findings:
         lines += _finding_lines(finding)
     doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
@@ -74,10 +74,10 @@ def _doubts(judgement: Judgement) -> Iterator[str]:
     if why:
         yield f"No GPU was looked at: {why}"
     yield from _silent_gpus(frame)
-    blind = judgement.blind
-    if blind:
-        yield f"{len(blind)} of {judgement.rules} rules could not look:"
-        yield from _reasons(blind)
+    not_evaluated = judgement.not_evaluated
+    if not_evaluated:
+        yield f"{len(not_evaluated)} of {judgement.rules} rules were not evaluated:"
+        yield from _reasons(not_evaluated)
 
 
 def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
@@ -114,8 +114,8 @@ def _silent_gpus(frame: Frame) -> Iterator[str]:
         yield f"GPU {runs_text(indices)} {verb} not answer: {reason}"
 
 
-def _reasons(blind: Sequence[Blind]) -> Iterator[str]:
-    yield from (f"    {reason}" for reason in blind_reasons(blind))
+def _reasons(not_evaluated: Sequence[NotEvaluated]) -> Iterator[str]:
+    yield from (f"    {reason}" for reason in not_evaluated_reasons(not_evaluated))
 
 
 def _finding_lines(finding: Finding) -> Iterator[str]:

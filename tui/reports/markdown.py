@@ -6,6 +6,7 @@ from ...probes.model.frame import Frame
 from ...rules.finding import Finding
 from ..drawing import format
 from ..drawing.finding_words import evidence_text, subject_text, symptoms_of
+from ..drawing.lines import plain_text
 
 
 def finding_markdown(finding: Finding, frame: Frame, others: tuple[Finding, ...] = ()) -> str:
@@ -25,4 +26,4 @@ def finding_markdown(finding: Finding, frame: Frame, others: tuple[Finding, ...]
         lines += [f"- {other.id} {other.name}, {subject_text(other.subject)}" for other in symptoms]
     if finding.next_step:
         lines += ["", f"Next: {finding.next_step}"]
-    return "\n".join(lines) + "\n"
+    return plain_text(lines) + "\n"

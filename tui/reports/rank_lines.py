@@ -12,7 +12,7 @@ from ...probes.derive.stack_groups import StackGroup, merge
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.process_key import key_of
-from ...rules.distributed.rank_gone import how
+from ...rules.distributed.rank_exited import how
 from ..drawing import format
 from ..drawing.rank_words import ORIGINS, STOPPED
 
@@ -33,22 +33,22 @@ def rank_lines(job: JobFrame) -> Iterator[str]:
 
 def ended_lines(job: JobFrame, frame: Frame) -> Iterator[str]:
     """One line per rank that has ended under our eyes: how, and when."""
-    for gone in frame.gone:
-        if gone.job_id == job.id:
-            age = format.duration(max(0.0, frame.monotonic_seconds - gone.monotonic_seconds))
-            number = "?" if gone.rank is None else gone.rank
-            yield f"rank {number}  pid {gone.pid}  has ended {age} ago: {how(gone)}"
+    for exited in frame.exited_ranks:
+        if exited.job_id == job.id:
+            age = format.duration(max(0.0, frame.monotonic_seconds - exited.monotonic_seconds))
+            number = "?" if exited.rank is None else exited.rank
+            yield f"rank {number}  pid {exited.pid}  has ended {age} ago: {how(exited)}"
 
 
 def without_ended(job: JobFrame, frame: Frame) -> JobFrame:
     """The job with those ranks alone that are not known to have ended."""
-    ended = {key_of(gone) for gone in frame.gone}
+    ended = {key_of(exited) for exited in frame.exited_ranks}
     ranks = tuple(rank for rank in job.ranks if key_of(rank) not in ended)
     return replace(job, ranks=ranks)
 
 
-def means_line(job: JobFrame, frame: Frame) -> str:
-    """By which means the ranks were looked at."""
+def methods_line(job: JobFrame, frame: Frame) -> str:
+    """By which access methods the ranks were looked at."""
     origins = {rank.phase_source for rank in job.ranks}
     used = [words for origin, words in ORIGINS.items() if origin in origins]
     pids = {rank.pid for rank in job.ranks}
@@ -89,13 +89,15 @@ def _state(rank: RankFrame) -> str:
         words.append(f"in {activity.wait_channel}")
     if activity.cpu_cores is not None:
         words.append(f"{activity.cpu_cores:.2f} cores")
-    if rank.phase_votes:
-        words.append(_votes(rank.phase_votes, rank.phase_share or 0.0, rank.phase_margin or 0.0))
+    if rank.phase_dumps:
+        words.append(
+            _dumps_text(rank.phase_dumps, rank.phase_share or 0.0, rank.phase_margin or 0.0)
+        )
     return ", ".join(words)
 
 
-def _votes(stacks: int, share: float, margin: float) -> str:
-    """How many stacks told the phase; a share of so few would only look exact."""
+def _dumps_text(stacks: int, share: float, margin: float) -> str:
+    """How many stacks reported the phase; a share of so few would only look exact."""
     if stacks < LEAST_SAMPLES:
         return f"{share * stacks:.0f} of {format.counted(stacks, 'stack')}"
     return f"{share * 100:.0f} % ± {margin * 100:.0f} % of {stacks} stacks"

@@ -29,7 +29,7 @@ def page_lines(page: Runbook, width: int, changed: Mapping[str, float]) -> Itera
 
 def _judged_by(page: Runbook, changed: Mapping[str, float]) -> Iterator[str]:
     for name, threshold in page.thresholds.items():
-        yield f"{name} = {_told(threshold, changed.get(name))}"
+        yield f"{name} = {_reported(threshold, changed.get(name))}"
     if page.needs:
         yield f"needs {', '.join(page.needs)}; does not run without them"
     if page.needs_any:
@@ -44,7 +44,7 @@ def _judged_by(page: Runbook, changed: Mapping[str, float]) -> Iterator[str]:
         yield f"may be explained by {', '.join(page.explained_by)}"
 
 
-def _told(threshold: Threshold, changed: float | None) -> str:
+def _reported(threshold: Threshold, changed: float | None) -> str:
     usual = _shown(threshold.value, threshold.unit)
     if changed is None:
         return f"{usual}  (source: {threshold.source})"

@@ -10,7 +10,7 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.lines import plain_text
 from ..drawing.rank_words import who
-from .rank_lines import group_lines, means_line, rank_lines
+from .rank_lines import group_lines, methods_line, rank_lines
 
 
 def stacks_text(frame: Frame, job: JobFrame, rank: RankFrame | None) -> str:
@@ -22,7 +22,7 @@ def stacks_text(frame: Frame, job: JobFrame, rank: RankFrame | None) -> str:
         rank: of whom to tell all threads.
     """
     moment = format.clock(frame.time_seconds)
-    lines = [f"{job.name} on {frame.node} at {moment}; {means_line(job, frame)}", ""]
+    lines = [f"{job.name} on {frame.node} at {moment}; {methods_line(job, frame)}", ""]
     lines += [*group_lines(job, frame, stacks=True), "", *rank_lines(job)]
     if rank is not None:
         lines += _threads(frame, rank)

@@ -16,7 +16,7 @@ from ..drawing.severity_marks import severity_mark
 from ..drawing.target import Block, Target, finding_target
 from ..panels.finding_lines import cause_counts, causes
 from ..panels.finding_page import finding_page
-from ..panels.no_findings import blind_lines, nothing_lines
+from ..panels.no_findings import not_evaluated_lines, nothing_lines
 from ..panels.top_line import top_line
 from ..reports.markdown import finding_markdown
 from ..session.view import View, window
@@ -120,10 +120,10 @@ class FindingScreen(PictureScreen):
 
     def _page(self, view: View, chosen: Finding, width: int, rows: int) -> list[Line]:
         page = finding_page(chosen, view.judgement.findings, view.frame, width)
-        blind = blind_lines(view.judgement, width)
-        if blind:
-            count = format.counted(len(view.judgement.blind), "rule")
-            page += [blank(width), heading(f"{count} cannot look", width), *blind]
+        not_evaluated = not_evaluated_lines(view.judgement, width)
+        if not_evaluated:
+            count = format.counted(len(view.judgement.not_evaluated), "rule")
+            page += [blank(width), heading(f"{count} not evaluated", width), *not_evaluated]
         whole = len(page)
         self._first = max(0, min(self._first, whole - rows))
         page = page[self._first : self._first + rows]

@@ -44,7 +44,7 @@ class HelpScreen(PictureScreen):
     """Any screen's help.
 
     Args:
-        about: the screen whose keys are told.
+        about: the screen whose keys are reported.
     """
 
     NAME = "help"
@@ -81,7 +81,7 @@ def _position(first: int, upto: int, whole: int, width: int) -> Line:
 
 
 def _phases(view: View) -> list[tuple[str, str, str]]:
-    """As the bars are drawn: with letters only where there are no colours."""
+    """As the bars are drawn: with letters only where there are no colors."""
     return [(LETTERS[name] if view.shaded else BLOCK, role, means) for name, role, means in _PHASES]
 
 

@@ -18,7 +18,7 @@ from ..session.app_like import AppLike
 from ..session.view import MIN_HEIGHT, MIN_WIDTH, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
-from ..widgets.compositor import TightCompositor
+from ..widgets.compositor import PartialCompositor
 from ..widgets.keys import hints_of
 from ..widgets.look import app_of
 
@@ -54,7 +54,7 @@ class PictureScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__(name=self.NAME)
-        self._compositor = TightCompositor()
+        self._compositor = PartialCompositor()
         self._canvas: Canvas | None = None
         self._bottom: BottomLine | None = None
         self.selected: Target | None = None

@@ -9,7 +9,7 @@ from ..drawing.lines import plain
 from .view import View
 
 DEAD_SHOWN_SECONDS = 3600.0
-"""So long it is told what has become of a dead job; its probe's pages stay for a day."""
+"""So long it is reported what has become of a dead job; its probe's pages stay for a day."""
 
 
 def jobs_in_order(view: View) -> list[JobFrame]:

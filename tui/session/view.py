@@ -18,7 +18,7 @@ from ..drawing.target import Target
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
 SORT_KEYS: tuple[SortKey, ...] = ("gpu", "memory", "SM", "CPU", "RSS")
 MIN_WIDTH, MIN_HEIGHT = 60, 7
-"""Below that no screen fits: only the worst that was found is told."""
+"""Below that no screen fits: only the worst that was found is reported."""
 
 
 class WatchLike(Protocol):
@@ -83,7 +83,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     interval_seconds: float = 1.0
     selected: Target | None = None
     shaded: bool = False
-    """Parts of a bar must differ without colours too."""
+    """Parts of a bar must differ without colors too."""
     asked: Asked | None = None
     """``None``: for no process in particular. Screens begin with its job."""
     once: bool = False

@@ -18,7 +18,7 @@ SLACK_SECONDS = 2.0
 
 
 class Reader(msgspec.Struct):
-    """The newest judgement, the one that is held, and the reader's wishes."""
+    """The newest judgement, the one that is held, and the reader's requests."""
 
     watch: WatchLike
     clock: Callable[[], float] = time.monotonic

@@ -152,5 +152,5 @@ class BottomLine(Widget, can_focus=False):
 
     def _take_styles(self) -> None:
         app = app_of(self)
-        self._styles = styles_of(app.theme_variables, colours=not app.no_color)
+        self._styles = styles_of(app.theme_variables, colors=not app.no_color)
         self.refresh()

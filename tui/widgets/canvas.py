@@ -105,7 +105,7 @@ class Canvas(Widget):
 
     def _take_styles(self) -> None:
         app = app_of(self)
-        self._styles = styles_of(app.theme_variables, colours=not app.no_color)
+        self._styles = styles_of(app.theme_variables, colors=not app.no_color)
         name = app.console.color_system
         system = _SYSTEMS.get(name or "", ColorSystem.TRUECOLOR)
         self._codes = codes_of(self._styles, system)

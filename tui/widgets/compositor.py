@@ -25,7 +25,7 @@ class RunsUpdate(CompositorUpdate):
         return "".join([f"\x1b[{y + 1};{x + 1}H{text}" for y, x, text in self.runs])
 
 
-class TightCompositor(Compositor):
+class PartialCompositor(Compositor):
     """As Textual's, but partial updates of canvases are sent as they are."""
 
     def render_partial_update(self) -> CompositorUpdate | None:  # type: ignore[override]

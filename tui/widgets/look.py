@@ -17,12 +17,12 @@ from ..drawing.roles import ROLES
 _TERMINALS_OWN = -1
 
 
-def styles_of(variables: Mapping[str, str], *, colours: bool = True) -> dict[str, Style]:
-    """A style for each role, in the colours of a theme, or in none."""
-    ground = _colour(variables.get("background", "")) if colours else None
+def styles_of(variables: Mapping[str, str], *, colors: bool = True) -> dict[str, Style]:
+    """A style for each role, in the colors of a theme, or in none."""
+    ground = _color(variables.get("background", "")) if colors else None
     base = Style() if ground is None else Style(bgcolor=ground.rich_color)
     return {
-        role: base + _style(variables.get(name, ""), colours) + Style.parse(attributes)
+        role: base + _style(variables.get(name, ""), colors) + Style.parse(attributes)
         for role, (name, attributes) in ROLES.items()
     }
 
@@ -38,7 +38,7 @@ def codes_of(styles: Mapping[str, Style], system: ColorSystem) -> dict[str, tupl
 
 
 def _code(style: Style, system: ColorSystem) -> str:
-    # The colours are rendered for one system only, which does not change while we run.
+    # The colors are rendered for one system only, which does not change while we run.
     return Strip.render_ansi(style, system)
 
 
@@ -46,18 +46,18 @@ def _on_spaces(style: Style) -> str:
     return f"{style.bgcolor}{style.reverse}{style.underline}{style.strike}"
 
 
-def _style(variable: str, colours: bool) -> Style:
-    """``ansi_default dim``: a colour, and perhaps attributes."""
+def _style(variable: str, colors: bool) -> Style:
+    """``ansi_default dim``: a color, and perhaps attributes."""
     name, _, attributes = variable.partition(" ")
-    colour = _colour(name) if colours else None
+    color = _color(name) if colors else None
     style = Style.parse(attributes)
-    return style if colour is None else Style(color=colour.rich_color) + style
+    return style if color is None else Style(color=color.rich_color) + style
 
 
-def _colour(name: str) -> Color | None:
-    """A colour of the theme; ``None`` for the terminal's own, which needs no saying."""
+def _color(name: str) -> Color | None:
+    """A color of the theme; ``None`` for the terminal's own, which needs no saying."""
     try:
-        colour = Color.parse(name)
+        color = Color.parse(name)
     except ColorParseError:
         return None
-    return None if colour.ansi == _TERMINALS_OWN else colour
+    return None if color.ansi == _TERMINALS_OWN else color

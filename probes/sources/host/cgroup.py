@@ -1,4 +1,4 @@
-"""Control groups of the processes of interest: what they may use, and what it cost them."""
+"""Control groups of the watched processes: what they may use, and what it cost them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..procfs.cgroup_paths import (
 )
 from ..procfs.files import Descriptors, read_file
 from ..protocol import SourceAbsent
-from ..watchlist import Interest
+from ..watchlist import Watchlist
 from .cgroup_files import VERSION_1, VERSION_2, Levels
 
 _PATIENCE_SECONDS = 10.0
@@ -29,17 +29,17 @@ _NO_QUOTA = "no CPU quota, so nothing is counted"
 
 
 class CgroupSource:
-    """One reading per control group that holds a process of interest.
+    """One reading per control group that holds a process that are watched.
 
     Args:
-        interest: says which processes.
+        watchlist: says which processes.
         root: of the file system with ``proc`` and ``sys`` in it.
     """
 
     name = "cgroups"
 
-    def __init__(self, interest: Interest, root: Path = Path("/")) -> None:
-        self._interest = interest
+    def __init__(self, watchlist: Watchlist, root: Path = Path("/")) -> None:
+        self._watchlist = watchlist
         self._root = root
         self._descriptors = Descriptors()
         self._groups: dict[str, _Group] = {}
@@ -54,7 +54,7 @@ class CgroupSource:
             SourceAbsent: where no control groups are mounted.
         """
         now = time.monotonic()
-        pids = self._interest.pids()
+        pids = self._watchlist.pids()
         if now >= self._due or pids != self._paths.keys():
             self._due = now + _PATIENCE_SECONDS
             self._find(pids)

@@ -113,7 +113,7 @@ class Devices:
         )
 
     def _state(self, name: str) -> str:
-        """The one thing about an interface that is read each time, and not seldom."""
+        """The one thing about an interface that is read each time, and not rarely."""
         try:
             return self._states.read(f"{name}/operstate", 64).strip().decode("ascii", "replace")
         except OSError:

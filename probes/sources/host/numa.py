@@ -12,7 +12,7 @@ from ...model.process_key import key_of
 from ..procfs.files import read_file
 from ..procfs.text import number, parse_cpu_list, parse_stat, parse_status
 from ..protocol import SourceAbsent, SourceUnsupported
-from ..watchlist import Interest
+from ..watchlist import Watchlist
 from .numa_text import nodes_of_cpus, parse_numa_maps, parse_running_cpu
 
 _ROUND_SECONDS = 5.0
@@ -34,10 +34,10 @@ class _Count(NamedTuple):
 
 
 class NumaSource:
-    """Reads the placement of the processes of interest.
+    """Reads the placement of the watched processes.
 
     Args:
-        interest: whose.
+        watchlist: whose.
         root: of the file system with ``proc`` and ``sys`` in it.
         clock: monotonic seconds.
     """
@@ -47,11 +47,11 @@ class NumaSource:
 
     def __init__(
         self,
-        interest: Interest,
+        watchlist: Watchlist,
         root: Path = Path("/"),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._interest = interest
+        self._watchlist = watchlist
         self._root = root
         self._clock = clock
         self._nodes: dict[int, frozenset[int]] | None = None
@@ -70,7 +70,7 @@ class NumaSource:
             raise SourceAbsent("this machine tells of no memory nodes")
         if len(self._nodes) == 1:
             raise SourceUnsupported("there is one memory node only: nothing can be misplaced")
-        pids = sorted(self._interest.pids())[:_MOST_PROCESSES]
+        pids = sorted(self._watchlist.pids())[:_MOST_PROCESSES]
         return self._look(pids, self._nodes, self._clock())
 
     def close(self) -> None:
@@ -145,11 +145,11 @@ def _reading(
     allowed = parse_status(status).allowed_cpus
     missing: dict[str, str] = {}
     if allowed is None:
-        missing["cpus"] = "not told by the kernel"
+        missing["cpus"] = "not reported by the kernel"
     running = parse_running_cpu(stat)
     here = nodes_of_cpus((running,), nodes) if running is not None else ()
     if not here:
-        missing["running_node"] = "not told by the kernel"
+        missing["running_node"] = "not reported by the kernel"
     memory = count.memory if count else None
     if memory is None:
         missing["memory_bytes"] = count.reason if count else "not counted yet"

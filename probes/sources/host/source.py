@@ -22,7 +22,7 @@ from .devices import Devices
 from .text import parse_cpu, parse_disks, parse_load, parse_networks, parse_pressure, parse_tcp
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_UNREADABLE = "not told by this kernel"
+_UNREADABLE = "not reported by this kernel"
 _NO_PRESSURE = "this kernel does not account for pressure: boot it with psi=1"
 _MEMORY = (b"MemTotal:", b"MemAvailable:", b"SwapTotal:", b"SwapFree:")
 _SWAPPED = (b"pswpin ", b"pswpout ")

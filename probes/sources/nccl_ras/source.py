@@ -1,4 +1,4 @@
-"""What NCCL's RAS knows of the ranks here: asked only while somebody looks closer at a job, and seldom.
+"""What NCCL's RAS knows of the ranks here: asked only while somebody looks closer at a job, and rarely.
 
 Each question makes NCCL gather answers from all nodes of the job.
 """
@@ -14,8 +14,8 @@ from ..procfs.environment import parse_environment
 from ..procfs.files import read_file
 from ..procfs.text import parse_status
 from ..protocol import SourceError
-from ..stack_requests import StackWishes
-from ..watchlist import Interest
+from ..stack_requests import StackRequests
+from ..watchlist import Watchlist
 from .protocol import PORT, RasCommunicator, RasRank, ask, of_pids
 
 AGAIN_SECONDS = 10.0
@@ -32,16 +32,18 @@ class RasSource:
     """One reading for each communicator in which a rank of this node is.
 
     Args:
-        interest: says which processes are ranks.
-        wishes: says when somebody looks closer at them.
+        watchlist: says which processes are ranks.
+        requests: says when somebody looks closer at them.
         root: of the file system with ``proc`` in it.
     """
 
     name = "nccl ras"
 
-    def __init__(self, interest: Interest, wishes: StackWishes, root: Path = Path("/")) -> None:
-        self._interest = interest
-        self._wishes = wishes
+    def __init__(
+        self, watchlist: Watchlist, requests: StackRequests, root: Path = Path("/")
+    ) -> None:
+        self._watchlist = watchlist
+        self._requests = requests
         self._root = root
         self._due = 0.0
         self._known: tuple[CommunicatorReading, ...] = ()
@@ -53,8 +55,8 @@ class RasSource:
             SourceError: when nobody answers, or not in RAS's words.
         """
         now = time.monotonic()
-        ranks = self._interest.ranks()
-        looked_at = [pid for pid in self._wishes.wanted(now) if pid in ranks]
+        ranks = self._watchlist.ranks()
+        looked_at = [pid for pid in self._requests.wanted(now) if pid in ranks]
         if not looked_at:
             self._known = ()
             return ()
@@ -90,7 +92,7 @@ class RasSource:
         return status.namespace_pids or (pid,)
 
     def _address(self, pid: int) -> Address:
-        """Where the process was told to answer."""
+        """Where the process was reported to answer."""
         try:
             data = read_file(self._root / f"proc/{pid}/environ", _ENVIRONMENT_BYTES)
         except OSError:

@@ -17,9 +17,9 @@ from typing import Any
 
 from ...model.gpu_readings import DriverReading
 from ..protocol import Source, SourceAbsent, SourceError
-from ..watchlist import Interest
+from ..watchlist import Watchlist
 from .call import Answer, Calls, DriverGone
-from .errors import NO_BINDING, silent, trouble
+from .errors import NO_BINDING, silent, source_error
 from .gpu import NvmlGpu
 from .pcie import NvmlPcie, PcieRates
 from .session import Gate, Session
@@ -36,7 +36,7 @@ class NvmlDriver:
 
     Args:
         add_source: called once for each source, from the thread that reads this one.
-        interest: told which pids are on which GPU.
+        watchlist: reported which pids are on which GPU.
         clock: monotonic seconds.
         proc: where /proc is.
     """
@@ -46,12 +46,12 @@ class NvmlDriver:
     def __init__(
         self,
         add_source: Callable[[Source], None],
-        interest: Interest,
+        watchlist: Watchlist,
         clock: Callable[[], float] = time.monotonic,
         proc: Path = Path("/proc"),
     ) -> None:
         self._add_source = add_source
-        self._interest = interest
+        self._watchlist = watchlist
         self._clock = clock
         self._proc = proc
         self._gate = Gate(clock)
@@ -119,7 +119,7 @@ class NvmlDriver:
             except DriverGone as error:
                 session.gone = error
         if session.gone is not None:
-            self._lose(self._trouble(session.nvml, session.gone.code), now)
+            self._lose(self._source_error(session.nvml, session.gone.code), now)
         elif self._gpus and len(session.silent) >= self._gpus:
             reason = next(iter(session.silent.values()))
             self._lose(silent(reason), now)
@@ -163,12 +163,12 @@ class NvmlDriver:
         try:
             nvml.nvmlInit()
         except nvml.NVMLError as error:
-            raise self._trouble(nvml, error.value) from error
+            raise self._source_error(nvml, error.value) from error
         try:
             self._describe(nvml)
         except DriverGone as error:
             _shutdown(nvml)
-            raise self._trouble(nvml, error.code) from error
+            raise self._source_error(nvml, error.code) from error
         return Session(nvml)
 
     def _describe(self, nvml: Any) -> None:
@@ -197,14 +197,14 @@ class NvmlDriver:
             return
         first = self._gpus == 0
         for index in range(self._gpus, answer.value):
-            self._add(NvmlGpu(index, self._gate, self._interest, self._pcie, self._clock))
+            self._add(NvmlGpu(index, self._gate, self._watchlist, self._pcie, self._clock))
         self._gpus = max(self._gpus, answer.value)
         if first and self._gpus:
             self._add(NvmlEvents(self._gate, lambda: self._gpus, self._clock))
             self._add(NvmlTopology(self._gate, lambda: self._gpus, self._clock))
 
-    def _trouble(self, nvml: Any, code: int) -> SourceError:
-        return trouble(nvml, code, was_there=self._gpus > 0, proc=self._proc)
+    def _source_error(self, nvml: Any, code: int) -> SourceError:
+        return source_error(nvml, code, was_there=self._gpus > 0, proc=self._proc)
 
     def _add(self, source: Source) -> None:
         self._sources.append(source)

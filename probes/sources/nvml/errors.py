@@ -27,7 +27,7 @@ def silent(reason: str) -> SourceError:
     return SourceError(_SILENT.format(reason))
 
 
-def trouble(nvml: Any, code: int, *, was_there: bool, proc: Path) -> SourceError:
+def source_error(nvml: Any, code: int, *, was_there: bool, proc: Path) -> SourceError:
     """The error to show for a return code of NVML as a whole.
 
     Args:

@@ -54,4 +54,4 @@ def _health(info: Any) -> Answer[str]:
     if info.healthMask & _BANDWIDTH_MASK == _DEGRADED_BANDWIDTH:
         return Answer("degraded bandwidth")
     summary = _SUMMARIES.get(getattr(info, "healthSummary", 0))
-    return Answer(summary, "" if summary else "not told by this driver")
+    return Answer(summary, "" if summary else "not reported by this driver")

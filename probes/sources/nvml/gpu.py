@@ -9,7 +9,7 @@ from typing import Any
 from ...model.gpu_readings import GpuReading
 from ...model.missing_reasons import LOST, NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
 from ..protocol import SourceError
-from ..watchlist import Interest
+from ..watchlist import Watchlist
 from .call import Answer, Calls, Fields, GpuLost
 from .fabric import read_fabric
 from .fast_values import read_fast
@@ -75,7 +75,7 @@ class _Device:
         self.mig_mode: bool | None = None
 
     def _watch_links(self, calls: Calls, _: Fields) -> None:
-        """Reading all about all links is dear, so it waits its turn, unless one went up or down."""
+        """Reading all about all links is costly, so it waits its turn, unless one went up or down."""
         if self.links.changed(calls):
             self.link_states.hurry()
 
@@ -87,13 +87,13 @@ class NvmlGpu:
         self,
         index: int,
         gate: Gate,
-        interest: Interest,
+        watchlist: Watchlist,
         pcie: PcieRates,
         clock: Callable[[], float],
     ) -> None:
         self.index = index
         self._gate = gate
-        self._interest = interest
+        self._watchlist = watchlist
         self._pcie = pcie
         self._clock = clock
         self._session: Session | None = None
@@ -140,7 +140,7 @@ class NvmlGpu:
         if self._device is not None:
             self._device.gpm.close()
         self._device = None
-        self._interest.set_gpu(self.index, ())
+        self._watchlist.set_gpu(self.index, ())
         session.answered = True
         session.silent.pop(self.index, None)
         return self._without_values(now, LOST)
@@ -196,7 +196,7 @@ class NvmlGpu:
         device.processes.read(calls, fields, mig=mig, total=total)
         processes = fields.values.get("processes")
         if processes is not None:
-            self._interest.set_gpu(self.index, {process.pid for process in processes})
+            self._watchlist.set_gpu(self.index, {process.pid for process in processes})
         return fields
 
     def _activity(self, device: _Device, fields: Fields, now: float) -> None:

@@ -55,7 +55,7 @@ class _Quantity(NamedTuple):
         return (self.low + link if link < 6 else self.high + link - 6, 0)
 
     def of(self, values: Values, link: int) -> int | None:
-        """What was told of a link; each tick asks for hundreds."""
+        """What was reported of a link; each tick asks for hundreds."""
         number = values.numbers.get((self.id, link))
         if number is None and (older := self.older(link)):
             number = values.numbers.get(older)
@@ -81,8 +81,8 @@ class Links:
         self._remotes: dict[int, tuple[Remote | None, str | None]] = {}
         self._version: int | None = None
         self._per_link = False
-        self._told: dict[Field, int] = {}
-        """States as they were told last, where the driver has the field for it."""
+        self._reported: dict[Field, int] = {}
+        """States as they were reported last, where the driver has the field for it."""
 
     def read(self, calls: Calls, fields: Fields) -> None:
         """All links; empty where the chip has none."""
@@ -95,7 +95,9 @@ class Links:
         values = _read_all(calls, self._count)
         now = _states(calls, values, range(self._count))
         states = [(LINK_STATE, link) for link in range(self._count)]
-        self._told = {field: values.numbers[field] for field in states if field in values.numbers}
+        self._reported = {
+            field: values.numbers[field] for field in states if field in values.numbers
+        }
         links = tuple(self._link(calls, values, link, now.get(link)) for link in range(self._count))
         self._active = tuple(link.link for link in links if link.active)
         fields.put("nvlinks", Answer(links))
@@ -105,8 +107,10 @@ class Links:
 
         Drivers older than R510 would have to be asked link by link; the next reading tells it there.
         """
-        states = read_fields(calls, list(self._told)).numbers
-        return any(states.get(field, told) != told for field, told in self._told.items())
+        states = read_fields(calls, list(self._reported)).numbers
+        return any(
+            states.get(field, reported) != reported for field, reported in self._reported.items()
+        )
 
     @property
     def any(self) -> bool:
@@ -210,7 +214,7 @@ def _count_links(calls: Calls) -> Answer[int]:
 
 
 def _states(calls: Calls, values: Values, links: Iterable[int]) -> dict[int, int]:
-    """The state of each link that is told; drivers that lack the field are asked link by link."""
+    """The state of each link that is reported; drivers that lack the field are asked link by link."""
     states: dict[int, int] = {}
     for link in links:
         state = _STATE.of(values, link)

@@ -22,7 +22,7 @@ _WATTS_OVER_LIMIT = 3.0
 _WATTS_IMPOSSIBLE = 10_000.0
 _CELSIUS_IMPOSSIBLE = 200
 _MEGAHERTZ_IMPOSSIBLE = 20_000
-"""Memory clocks are told as transfers by some chips, which is up to 14 000 by now."""
+"""Memory clocks are reported as transfers by some chips, which is up to 14 000 by now."""
 _PERCENT_ROUNDING = 101.0
 
 
@@ -37,7 +37,7 @@ def _no_number(value: Any) -> Answer[Any]:
 
 
 def _impossible(value: Any, words: str) -> Answer[Any]:
-    """Beyond what can be: told as it was said, unless it says that there is no value."""
+    """Beyond what can be: reported as it was said, unless it says that there is no value."""
     if 0 <= value < _BLANK_32:
         return Answer(None, f"driver reported {words}")
     return _no_number(value)

@@ -1,6 +1,6 @@
 """The directories that pages lie in, and the pages of the dead among them.
 
-A page outlives its process where that was killed. It is what there is to learn from, so it is told
+A page outlives its process where that was killed. It is what there is to learn from, so it is reported
 for a day and left where it is: removing it is for the owner's next probe. There may be thousands, so
 only the newest are read, each once; of the others the name and the inode are all that is kept.
 """
@@ -42,7 +42,7 @@ _Key = tuple[int, int, int]
 class _Dead(msgspec.Struct):
     reading: ProbeReading
     directory: str
-    told: int = 0
+    reported: int = 0
 
 
 class _Found(msgspec.Struct):
@@ -93,22 +93,22 @@ class PageDirectories:
         living = frozenset[int]().union(*self._living.values())
         return living, living - before
 
-    def bury(self, owner: Owner, left: ProbeReading | None) -> None:
+    def hide(self, owner: Owner, left: ProbeReading | None) -> None:
         """A process that was watched is gone, and this is what it has left."""
         if left is not None:
             self._dead[owner.user_id, owner.inner_pid, owner.start_ticks] = _Dead(left, "")
             self._keep_newest("", _MOST_BURIED)
 
     def dead(self) -> Iterator[ProbeReading]:
-        """What the dead of the last day have left. Their history is told twice, and then no more."""
+        """What the dead of the last day have left. Their history is reported twice, and then no more."""
         now = time.monotonic()
         for key, dead in list(self._dead.items()):
             if now - (dead.reading.ended_monotonic_seconds or 0.0) > _TOLD_SECONDS:
                 del self._dead[key]
                 continue
             yield dead.reading
-            dead.told += 1
-            if dead.told == 2:  # a reading may be replaced by the next before a sample takes it
+            dead.reported += 1
+            if dead.reported == 2:  # a reading may be replaced by the next before a sample takes it
                 dead.reading = msgspec.structs.replace(dead.reading, steps=(), segments=())
 
     def _directories(self) -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""The two texts of a state page: facts, which seldom change, and gauges, looked at once a second."""
+"""The two texts of a state page: facts, which rarely change, and gauges, looked at once a second."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from ...inprocess import layout
 from ...model.probe_readings import AllocatorReading, DdpReading, LoaderReading
+from ..procfs.redaction import mask_text
 from .values import entries, flag, items, json_object, real, text, whole, wholes
 
 _NAME_CHARACTERS = 40
@@ -31,7 +32,7 @@ _TEXTS = {
     "nccl": "nccl_version",
     "precision": "precision",
     "device_uuid": "device_uuid",
-    "trouble": "trouble",
+    "trouble": "error",
 }
 _WHOLES = ("rank", "local_rank", "world_size")
 _ALLOCATOR = ("allocated_bytes", "reserved_bytes", "inactive_split_bytes", "alloc_retries", "ooms")
@@ -55,7 +56,7 @@ class Group(NamedTuple):
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What seldom changes."""
+    """What rarely changes."""
 
     fields: _Fields = msgspec.field(default_factory=dict[str, Any])
     """Of a `ProbeReading`, as they stand."""
@@ -73,7 +74,7 @@ class Gauges(msgspec.Struct, frozen=True):
     """What is looked at once a second."""
 
     taken: int = 0
-    """Nanoseconds of the monotonic clock; 0: not told."""
+    """Nanoseconds of the monotonic clock; 0: not reported."""
     fields: _Fields = msgspec.field(default_factory=dict[str, Any])
     loader: _Fields = msgspec.field(default_factory=dict[str, Any])
 
@@ -82,7 +83,9 @@ def parse_facts(payload: bytes) -> Facts:
     """What is usable of the facts; each field that is not is left out."""
     found = json_object(payload)
     fields: _Fields = {
-        ours: value for theirs, ours in _TEXTS.items() if (value := text(found.get(theirs)))
+        ours: mask_text(value)
+        for theirs, ours in _TEXTS.items()
+        if (value := text(found.get(theirs)))
     }
     fields |= _known({name: whole(found.get(name)) for name in _WHOLES})
     socket = found.get("socket")
@@ -90,7 +93,7 @@ def parse_facts(payload: bytes) -> Facts:
         fields["socket"] = socket
     hooks = _texts(found.get("hooks"), _MOST_HOOKS)
     if hooks:
-        fields["hooks"] = hooks
+        fields["instruments"] = hooks
     main_slot = whole(found.get("main_slot"), layout.THREADS - 1)
     return Facts(
         fields=fields,
@@ -114,7 +117,7 @@ def parse_gauges(payload: bytes) -> Gauges:
             "gc_pauses": whole(found.get("gc_pauses")),
             "gc_pause_seconds": None if pauses is None else pauses / 1e9,
             "recompiles": whole(found.get("recompiles")),
-            "cost_ratio": real(found.get("cost_ratio")),
+            "overhead_ratio": real(found.get("cost_ratio")),
         }
     )
     return Gauges(whole(found.get("at"), 2**62) or 0, fields, _loader_fields(found.get("loader")))
@@ -143,14 +146,17 @@ def _phase_names(value: object) -> tuple[str | None, ...]:
     for key, name in _pairs(value, layout.MAX_CODES):
         code = int(key) if key.isdecimal() and len(key) <= 3 else 0
         if layout.USER_CODE <= code < layout.MAX_CODES:
-            names[code] = text(name, _NAME_CHARACTERS) or "other"
+            names[code] = mask_text(text(name, _NAME_CHARACTERS) or "other")
     return tuple(names)
 
 
 def _groups(value: object) -> tuple[Group, ...]:
     # A group that cannot be read keeps its place: its number is that of its counters.
     return tuple(
-        Group(text(group.get("name")) or f"group {place}", wholes(group.get("ranks"), _MOST_RANKS))
+        Group(
+            mask_text(text(group.get("name")) or f"group {place}"),
+            wholes(group.get("ranks"), _MOST_RANKS),
+        )
         for place, group in enumerate(map(entries, items(value, layout.GROUPS)))
     )
 
@@ -165,7 +171,7 @@ def _thread_names(value: object) -> dict[int, str]:
 
 def _texts(value: object, most: int) -> dict[str, str]:
     return {
-        name: word
+        name: mask_text(word)
         for key, each in _pairs(value, most)
         if (name := text(key)) and (word := text(each))
     }

@@ -12,7 +12,7 @@ from .state import LEEWAY, NANOSECONDS, Read, read_ring, since
 from .steps import StepHistory
 
 SEGMENTS = 64
-"""So many phases are told each time; the first time, all that the page has."""
+"""So many phases are reported each time; the first time, all that the page has."""
 _NONE = layout.CODES["none"]
 
 
@@ -30,7 +30,7 @@ class PhaseHistory:
         self._open: deque[tuple[int, int]] = deque(maxlen=layout.RING_WORDS)
         """Moment and code of those after them."""
         self._whole = 2
-        """So many times all of it is yet to be told: twice, as with the steps."""
+        """So many times all of it is yet to be reported: twice, as with the steps."""
 
     def last(self, read: Read, head: int, now: int) -> tuple[int, int] | None:
         """Start and code of the newest phase in the ring."""
@@ -68,10 +68,10 @@ class PhaseHistory:
         self._whole = max(0, self._whole - 1)
         while self._open and self._open[0][0] < steps.newest_end:
             self._settled.extend(_segments([self._open.popleft()], phases, steps, number))
-        told = list(self._open)[-most:]
+        reported = list(self._open)[-most:]
         if self._newest is None or current[0] > self._newest[0]:
-            told.append(current)
-        newest = _segments(told, phases, steps, number)
+            reported.append(current)
+        newest = _segments(reported, phases, steps, number)
         older = most - len(newest)
         return (*list(self._settled)[-older:], *newest) if older > 0 else tuple(newest)
 
@@ -84,7 +84,7 @@ class PhaseHistory:
     def _take(self, read: Read, head: int, now: int) -> None:
         if head < self._head:
             self._forget()
-        # What would not be told is not read: of very short phases there are many.
+        # What would not be reported is not read: of very short phases there are many.
         first = max(self._head, head - (layout.RING_WORDS if self._whole else SEGMENTS))
         if first == head:
             return

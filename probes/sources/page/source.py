@@ -1,8 +1,8 @@
 """What the probes inside the jobs of this node tell: their state pages, each tick, read from outside.
 
-Read are the pages of all processes of interest and of what is below those asked for, wherever these
+Read are the pages of all watched processes and of what is below those asked for, wherever these
 lie, in containers too; and every page in the directories of this user, or for root of all users. What
-a dead process has left is told for a day.
+a dead process has left is reported for a day.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from ...model.probe_readings import ProbeReading
 from ..procfs.files import Descriptors, Gone
 from ..procfs.tree import ProcessTree
-from ..watchlist import Interest
+from ..watchlist import Watchlist
 from .directories import PageDirectories
 from .process_page import WatchedProcess
 
@@ -32,26 +32,26 @@ class ProbeSource:
     """Reads the state pages; see the module for which these are.
 
     Args:
-        interest: says which processes matter.
+        watchlist: says which processes matter.
         root: of the file system with ``proc`` in it.
     """
 
     name = "inprocess"
 
-    def __init__(self, interest: Interest, root: Path = Path("/")) -> None:
-        self._interest = interest
+    def __init__(self, watchlist: Watchlist, root: Path = Path("/")) -> None:
+        self._watchlist = watchlist
         self._root = str(root).rstrip("/")
         self._descriptors = Descriptors(_MOST_DESCRIPTORS)
         self._tree = ProcessTree(root)
         self._directories = PageDirectories(self._root, os.geteuid())
         self._watched: dict[int, WatchedProcess] = {}
         self._attached: frozenset[int] = frozenset()
-        self._told_of_more = False
+        self._reported_of_more = False
 
     def read(self) -> tuple[ProbeReading, ...]:
         """One reading per page, of the living and of the dead of the last day."""
         living, new = self._directories.look()
-        wanted = self._bounded(living | self._interest.pids() | self._below_attached())
+        wanted = self._bounded(living | self._watchlist.pids() | self._below_attached())
         for pid in new & self._watched.keys():
             self._watched[pid].hurry()
         for pid in wanted | self._watched.keys():
@@ -82,7 +82,7 @@ class ProbeSource:
                 if wanted or watched.has_page:
                     return
             except Gone:
-                self._directories.bury(watched.owner, watched.leave(time.monotonic_ns()))
+                self._directories.hide(watched.owner, watched.leave(time.monotonic_ns()))
             watched.close()
             del self._watched[pid]
         if wanted:
@@ -93,7 +93,7 @@ class ProbeSource:
 
     def _below_attached(self) -> frozenset[int]:
         """Ranks that were started by what was asked for need not be on a GPU."""
-        attached = self._interest.attached()
+        attached = self._watchlist.attached()
         if attached - self._attached:
             self._tree.hurry()
         self._attached = attached
@@ -113,8 +113,8 @@ class ProbeSource:
     def _bounded(self, pids: frozenset[int]) -> frozenset[int]:
         if len(pids) <= MOST:
             return pids
-        if not self._told_of_more:
-            self._told_of_more = True
+        if not self._reported_of_more:
+            self._reported_of_more = True
             _log.warning("more than %d processes to look at for a state page: not all are", MOST)
         return frozenset(sorted(pids, key=lambda pid: (pid not in self._watched, pid))[:MOST])
 

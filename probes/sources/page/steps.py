@@ -35,9 +35,9 @@ class StepHistory:
     def read(
         self, read: Read, head: int, now: int, phases: Sequence[str | None]
     ) -> tuple[StepReading, ...]:
-        """Steps that are new or have changed, oldest first; and those told the last time.
+        """Steps that are new or have changed, oldest first; and those reported the last time.
 
-        A reading may be replaced by the next before a sample takes it, so all is told twice. Of a
+        A reading may be replaced by the next before a sample takes it, so all is reported twice. Of a
         job whose steps are very short, only some are read: see `NEWEST_STEPS` and `LONGEST_STEPS`.
         """
         if head < self._head:
@@ -62,9 +62,9 @@ class StepHistory:
         if self._head and known > self._head:
             self.left_out += known - self._head
         self._head = head
-        told = self._last | found
+        reported = self._last | found
         self._last = found
-        return tuple(told[index] for index in sorted(told))
+        return tuple(reported[index] for index in sorted(reported))
 
     @property
     def newest_end(self) -> int:

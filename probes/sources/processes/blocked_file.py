@@ -1,4 +1,4 @@
-"""The file that a process stands still at, and the mount it lies on: told by the system call it is in.
+"""The file that a process stands still at, and the mount it lies on: reported by the system call it is in.
 
 Nothing here touches the file or its mount, which may hang for ever. Of a call that names its file by a
 text in the process's memory, that is read only while the process can be interrupted.
@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from ...model.rank_readings import BlockedFile
 from ..procfs.files import read_file
+from ..procfs.redaction import mask_text
 from ..procfs.text import unescape
 
 _MOUNTS_BYTES = 1 << 18
@@ -75,7 +76,8 @@ def blocked_file(folder: str, *, interruptible: bool) -> BlockedFile | None:
         mounts = read_file(f"{folder}/mountinfo", _MOUNTS_BYTES)
     except OSError:
         return None
-    return BlockedFile(call=call.name, path=path[:_PATH_BYTES], **_mount_of(path, mounts))
+    mount = {name: mask_text(value) for name, value in _mount_of(path, mounts).items()}
+    return BlockedFile(call=call.name, path=mask_text(path[:_PATH_BYTES]), **mount)
 
 
 def _text_at(memory: str, address: int) -> str:

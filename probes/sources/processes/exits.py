@@ -25,7 +25,7 @@ _INFO = struct.Struct("=QQ11Ii")
 _OOM_KILL = re.compile(rb"[Kk]illed process (\d+)")
 _LOG_RECORDS = 4096
 _OLD_KERNEL = "this kernel does not tell how a process of others ended (6.15 does)"
-_NOT_REAPED = "its parent has not asked how it ended, and until then only its own user is told"
+_NOT_REAPED = "its parent has not asked how it ended, and until then only its own user is reported"
 UNREAPED_SECONDS = 10.0
 """So long a parent is waited for that has not asked yet; torchrun asks ten times a second."""
 
@@ -53,7 +53,7 @@ class Watched:
         os.close(self._descriptor)
 
     def exit(self) -> ExitReading | None:
-        """How it ended; ``None`` while it lives, and for a while where nobody is told how yet."""
+        """How it ended; ``None`` while it lives, and for a while where nobody is reported how yet."""
         if self._ended_at is None:
             poll = select.poll()
             poll.register(self._descriptor, select.POLLIN)
@@ -62,8 +62,8 @@ class Watched:
             self._ended_at = time.monotonic()
         # In this order: it may be reaped in between.
         unreaped, status = self._as_zombie()
-        told = _status_of(self._descriptor)
-        status = status if told is None else told
+        reported = _status_of(self._descriptor)
+        status = status if reported is None else reported
         if status is None and unreaped and time.monotonic() - self._ended_at < UNREAPED_SECONDS:
             return None
         ended_by = None if status is None else status & 0x7F or None
@@ -77,7 +77,7 @@ class Watched:
             monotonic_seconds=self._ended_at,
             signal=ended_by,
             code=None if status is None or ended_by else status >> 8,
-            killer="the kernel's OOM killer"
+            killed_by="the kernel's OOM killer"
             if ended_by == signal.SIGKILL and self.pid in oom_killed()
             else "",
             missing=missing,

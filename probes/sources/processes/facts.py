@@ -1,4 +1,4 @@
-"""What seldom changes about a process: who, what, where. Read once, and again now and then."""
+"""What rarely changes about a process: who, what, where. Read once, and again now and then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...model.reading import Missing
 from ..procfs.cgroup_paths import parse_memberships, single_path
 from ..procfs.environment import parse_environment
 from ..procfs.files import KeptFiles, read_file
-from ..procfs.redaction import mask_command
+from ..procfs.redaction import mask_command, mask_text
 from ..procfs.text import Stat, parse_command, parse_cpu_list, parse_status
 from ..procfs.users import UserNames
 from .container import Container, container_of_groups, container_of_mounts
@@ -50,7 +50,7 @@ class Facts(msgspec.Struct):
     environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     missing: Missing = msgspec.field(default_factory=dict[str, str])
     in_process_group: bool = False
-    """Told of those alone that multiprocessing started."""
+    """Said of those alone that multiprocessing started."""
 
     @property
     def whole(self) -> bool:
@@ -90,7 +90,7 @@ class FactsReader:
         status = parse_status(files.read_once("status", _STATUS_BYTES))
         facts = Facts(user_id=status.user_id, namespace_pids=status.namespace_pids)
         if status.user_id is None:
-            facts.missing["user"] = "not told by the kernel"
+            facts.missing["user"] = "not reported by the kernel"
         else:
             facts.user = self._users.name(status.user_id)
         self._add_cpus(facts, status.allowed_cpus)
@@ -123,7 +123,7 @@ class FactsReader:
 
     def _add_cpus(self, facts: Facts, allowed: frozenset[int] | None) -> None:
         if allowed is None:
-            facts.missing["allowed_cpus"] = "not told by the kernel"
+            facts.missing["allowed_cpus"] = "not reported by the kernel"
         else:
             # The mask also has the cores that could be plugged in some day.
             facts.allowed_cpus = len(allowed if self._online is None else allowed & self._online)
@@ -181,7 +181,7 @@ class FactsReader:
 
     def _add_directory(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
         try:
-            facts.working_directory = files.link("cwd")[:_PATH_CHARS]
+            facts.working_directory = mask_text(files.link("cwd")[:_PATH_CHARS])
         except PermissionError:
             facts.missing["working_directory"] = self.denied(facts)
         except FileNotFoundError:

@@ -29,7 +29,7 @@ _DENIED = "its open files are shown to the job's user and to root alone"
 
 
 class GpuFiles:
-    """Looks at the open files of ranks, seldom, and not of all at once.
+    """Looks at the open files of ranks, rarely, and not of all at once.
 
     Args:
         root: of the file system with ``proc`` in it.

@@ -1,4 +1,4 @@
-"""Processes of interest: those on a GPU or asked for, what started them, and what they started.
+"""Processes that are watched: those on a GPU or asked for, what started them, and what they started.
 
 At each tick only small files with descriptors kept open are read. Ranks and what is above them are
 read every time. Of what is below them, loader workers mostly, up to `EVERY_TICK` are; where there are
@@ -21,7 +21,7 @@ from ...model.process_readings import ProcessReading
 from ..procfs.files import Descriptors, Gone, read_file
 from ..procfs.tree import ProcessTree
 from ..protocol import SourceAbsent, SourceDenied
-from ..watchlist import Interest
+from ..watchlist import Watchlist
 from .attached import fellow_ranks, has_parts, mark_attached, shells_of_ranks
 from .facts import FactsReader
 from .gpu_files import GpuFiles
@@ -42,17 +42,17 @@ _log = logging.getLogger(__name__)
 
 
 class ProcessSource:
-    """Reads the processes of interest; see the module for which these are.
+    """Reads the watched processes; see the module for which these are.
 
     Args:
-        interest: says which.
+        watchlist: says which.
         root: of the file system with ``proc`` in it.
     """
 
     name = "processes"
 
-    def __init__(self, interest: Interest, root: Path = Path("/")) -> None:
-        self._interest = interest
+    def __init__(self, watchlist: Watchlist, root: Path = Path("/")) -> None:
+        self._watchlist = watchlist
         self._root = root
         self._descriptors = Descriptors()
         self._facts = FactsReader(root)
@@ -70,7 +70,7 @@ class ProcessSource:
         self._last_below: list[int] = []
         self._due: frozenset[int] | None = None
         self._own_pid = os.getpid()
-        self._told_of_more = False
+        self._reported_of_more = False
         self._seen: set[int] = set()
         """Looked at in this read, and there."""
 
@@ -79,11 +79,11 @@ class ProcessSource:
 
         Raises:
             SourceAbsent: without a ``/proc``.
-            SourceDenied: where it hides every process of interest.
+            SourceDenied: where it hides every process that are watched.
         """
-        wanted, by_gpu = self._interest.pids(), self._interest.by_gpu()
+        wanted, by_gpu = self._watchlist.pids(), self._watchlist.by_gpu()
         # Of those on a GPU the driver says at each tick which they are.
-        self._asked = self._interest.attached().difference(*by_gpu.values())
+        self._asked = self._watchlist.attached().difference(*by_gpu.values())
         if wanted - self._known:
             self._tree.hurry()  # a new job: its workers are there already
         self._known = wanted
@@ -111,17 +111,17 @@ class ProcessSource:
         below = self._below([pid for pid in (*main, *roots) if pid in self._entries])
         readings += self._readings_below(below, detailed=few)
         self._forget({*main, *above, *(each.pid for each in beside), *below})
-        asked = self._interest.attached() & {*main}
+        asked = self._watchlist.attached() & {*main}
         readings = mark_attached(readings, {*asked, *self._heirs.values()})
         self._latest = {key_of(each): each for each in readings}
         ranks = self._ranks.find(readings, by_gpu)
-        self._interest.set_ranks(ranks)
+        self._watchlist.set_ranks(ranks)
         if by_gpu:
             readings = self._gpu_files.added(readings, ranks, chain.from_iterable(by_gpu.values()))
         return tuple(sorted(readings, key=lambda reading: reading.pid))
 
     def latest(self, pid: int, start_time_seconds: float) -> ProcessReading | None:
-        """What was read last of a process of interest. Any thread may ask."""
+        """What was read last of a process that are watched. Any thread may ask."""
         return self._latest.get((pid, start_time_seconds))
 
     def close(self) -> None:
@@ -236,8 +236,8 @@ class ProcessSource:
                 found += children
             below += found
             level = found
-        if len(below) > MOST and not self._told_of_more:
-            self._told_of_more = True
+        if len(below) > MOST and not self._reported_of_more:
+            self._reported_of_more = True
             _log.warning("more than %d processes below the ranks: the rest is not read", MOST)
         return below[:MOST]
 

@@ -18,7 +18,7 @@ from ...model.process_readings import ProcessReading
 from ...model.rank_readings import ExitReading, ThreadReading, ThreadsReading
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_stat, parse_switches, parse_wait_channel, text
-from ..watchlist import Interest
+from ..watchlist import Watchlist
 from .exits import Watched, forget_old
 
 NAMED = ("pt_autograd", "pt_nccl", "pt_gloo")
@@ -35,7 +35,7 @@ class ThreadSource:
     """One reading per rank, and one per rank that has ended.
 
     Args:
-        interest: says which processes are ranks.
+        watchlist: says which processes are ranks.
         root: of the file system with ``proc`` in it.
         latest: the latest reading of a process, by pid and start time, where another source has one.
     """
@@ -44,11 +44,11 @@ class ThreadSource:
 
     def __init__(
         self,
-        interest: Interest,
+        watchlist: Watchlist,
         root: Path = Path("/"),
         latest: Callable[[int, float], ProcessReading | None] = lambda _pid, _start: None,
     ) -> None:
-        self._interest = interest
+        self._watchlist = watchlist
         self._latest = latest
         self._root = root
         self._descriptors = Descriptors(most=512)
@@ -58,7 +58,7 @@ class ThreadSource:
 
     def read(self) -> tuple[ThreadsReading | ExitReading, ...]:
         """What all ranks do now."""
-        wanted = list(self._interest.ranks().items())[:_MOST_RANKS]
+        wanted = list(self._watchlist.ranks().items())[:_MOST_RANKS]
         self._note_exits(set(wanted))
         for key in self._ranks.keys() - set(wanted):
             self._ranks.pop(key).close()

@@ -1,8 +1,10 @@
-"""Values that look like credentials, masked before a command line leaves this process.
+"""Values that look like credentials, masked before a text leaves this process.
 
 The shape stays: the same number of arguments, names and hosts as they were. Where it is not clear
 whether a value is a credential, it is masked; only names that training scripts use for something else
-(``--max-tokens``, ``--num-key-value-heads``) are let through.
+(``--max-tokens``, ``--num-key-value-heads``) and values that cannot be one (``true``, ``$TOKEN``) are let
+through. `secret_names` knows names, `secret_programs` the habits of programs, `secret_values` the forms
+of keys, `secret_urls` addresses.
 """
 
 from __future__ import annotations
@@ -10,148 +12,202 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-MASK = "***"
+from .secret_hints import may_hold_secret
+from .secret_names import Holds, holds, is_secret_name
+from .secret_urls import mask_urls
+from .secret_values import MASK, concealed, is_secret_value, mask_shapes, may_have_shape
+from .secret_words import CommandWords
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_ALWAYS = frozenset(
-    {"password", "passwd", "pwd", "passphrase", "secret", "secrets", "credential", "credentials"}
-    | {"apikey", "authorization", "bearer", "cookie", "signature", "sig", "authtoken", "accesskey"}
-    | {
-        "pass",
-        "passcode",
-        "pat",
-        "otp",
-        "netrc",
-        "privatekey",
-        "secretkey",
-        "sshpass",
-        "pgpassword",
-    }
+__all__ = ["MASK", "is_secret_name", "mask_command", "mask_text"]
+
+_ROUNDS = 4
+"""A mask changes how what stands around it reads; so it is looked at again, until nothing changes."""
+_DEEPEST = 3
+"""Commands within the text of a command."""
+_CODE_FOLLOWS = re.compile(r"-[a-zA-Z]{0,4}c|--command|--wrap|eval")
+_SHELL_WORD = re.compile(
+    r"[;|&()\n`]|(?:[^\s;|&()`\"'\\]|\\.|\"(?:[^\"\\]|\\.)*+\"?|'[^']*+'?)++", re.DOTALL
 )
-_KEY_BEFORE = frozenset(
-    {"api", "access", "secret", "private", "auth", "account", "license", "licence", "encryption"}
-    | {"signing", "ssh", "wandb", "openai", "service", "shared", "storage", "master", "deploy"}
-    | {"comet", "neptune", "anthropic", "ngc", "hf", "subscription", "client", "app"}
+_QUOTED = re.compile(r"([\"'])([^\"']*\s[^\"']*)\1")
+_PLAIN = re.compile(r"[\w./+-]*")
+_SPACE = re.compile(r"\s")
+_HEADERS = re.compile(r"(?i)auth|bearer|basic|token|apikey|cookie")
+_SCHEMES = re.compile(
+    r"(?i)\b(Bearer|Basic|Token|ApiKey)(\s{1,8})(?=[A-Za-z+/=_.~-]{0,64}[0-9])([A-Za-z0-9+/=_.~-]{12,})"
 )
-_TOKENS_BEFORE = frozenset({"api", "access", "auth", "secret", "refresh", "bearer"})
-_TOKEN_BEFORE = frozenset(
-    # What comes before "token" where text is cut into tokens.
-    {
-        "pad",
-        "padding",
-        "eos",
-        "bos",
-        "unk",
-        "mask",
-        "sep",
-        "cls",
-        "special",
-        "max",
-        "min",
-        "num",
-        "n",
-    }
-    | {"new", "per", "image", "video", "audio", "start", "end", "stop", "first", "last", "next"}
-    | {"prev", "batch", "add", "begin", "think", "chat", "system", "assistant", "bot", "eot", "eod"}
-    | {"register", "class", "vision", "patch", "multi", "single", "sub", "drop", "use", "bad", "by"}
-)
-_TOKEN_AFTER = frozenset(
-    {"id", "ids", "type", "types", "count", "len", "length", "limit", "budget", "size", "level"}
-    | {"dim", "classification", "dropout", "rate", "mask", "index", "num", "parallel", "weight"}
-    | {"loss", "dispatcher", "drop", "merging", "pooling", "shuffle", "mixing", "embedding"}
-)
-_SHAPES = re.compile(
-    r"(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{12,}|(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}"
-    r"|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{12,}|xox[abeprs]-[A-Za-z0-9-]{10,}"
-    r"|nvapi-[A-Za-z0-9_-]{16,}|dckr_pat_[A-Za-z0-9_-]{16,}|pypi-[A-Za-z0-9_-]{24,}"
-    r"|A[KS]IA[A-Z0-9]{12,}|AIza[A-Za-z0-9_-]{20,}|ya29\.[A-Za-z0-9_-]{16,}|wandb_v1_[A-Za-z0-9_]{16,}"
-    r"|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?)"
-)
-_SCHEMES = re.compile(r"(?i)\b(Bearer|Basic|Token)(\s+)([A-Za-z0-9+/=_.~-]{12,})")
 _HEADER = re.compile(
-    r"(?i)\b(authorization[\"']?\s{0,8}[=:]\s{0,8}[\"']?(?:bearer|basic|token)\s{1,8})[^\s\"']+"
+    r"(?i)\b(authorization[\\\"']{0,2}\s{0,8}[=:]\s{0,8}[\\\"']{0,2}"
+    r"(?:bearer|basic|token|oauth|apikey|negotiate|key)\s{1,8})[^\s\"'\\]+"
 )
-_SCHEME_WORDS = ("bearer", "basic", "token")
+_WHOLE_HEADER = re.compile(
+    r"(?i)((?:proxy-)?authorization\s{0,8}[=:]\s{0,8})([A-Za-z][\w-]{0,31}\s{1,8})?(\S.*)",
+    re.DOTALL,
+)
+_COOKIES = re.compile(r"(?i)\b((?:set-)?cookie\s{0,8}:\s{0,8})[^\"'\n]+")
+_SCHEME_WORDS = ("bearer", "basic", "token", "oauth", "apikey", "negotiate", "key")
 _PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----)[^-]*(?:-(?!----)[^-]*)*")
-_USERINFO = re.compile(r"(?<![\w+.-])([A-Za-z][A-Za-z0-9+.-]{0,31}://)([^\s/?#\"'<>]*)@")
 _WHOLE_ARGUMENT = re.compile(r"([-+~]{0,2}[A-Za-z_][\w.@/-]*)=(.+)", re.DOTALL)
-_ASSIGNED = re.compile(r"(?<![\w.-])([-+]{0,2}[A-Za-z_][\w.-]*+)[\"']?\s{0,8}[=:](?!//)\s{0,8}")
-_ASSIGNED_VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?|[^\s,;&\"'{}()]+")
-_OPTED = re.compile(r"(?<!\S)(--?[A-Za-z][\w.-]*+)\s{1,8}")
-_OPTED_VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?|(?!--)[^\s\"']\S*")
-_OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
+_ASSIGNED = re.compile(
+    r"(?<![\w.-])([-+]{0,2}[A-Za-z_][\w.-]*+)[\\\"'\])]{0,4}\s{0,8}[=:]=?(?!//)\s{0,8}"
+)
+_ASSIGNED_VALUE = re.compile(
+    r"\"[^\"]*\"?|'[^']*'?|\\+[\"'][^\"'\\]*|(?:[^\s,;&\"'{}()]|(?<=\$)[{(][^\s{}()]*[})])+"
+)
+_SETTING_VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?|[^;\"']+")
+_SETTINGS = re.compile(
+    r"(?i)(?<![\w-])(?:server|data source|driver|host|hostname|endpoint|accountname|database"
+    r"|initial catalog|user id|uid|username|provider|defaultendpointsprotocol)\s?=[^;\"'&]{0,256};"
+)
+_LISTED = re.compile(r"([\"'])([A-Za-z_][\w.-]{0,127})\1\s{0,8},\s{0,8}")
+_LISTED_VALUE = re.compile(r"\"[^\"]*\"?|'[^']*'?")
+_CALLED = re.compile(
+    r"((?:login|Auth|\bauth\s{0,8}=\s{0,8})\(\s{0,8}(?:[\"'][^\"']{0,200}[\"']\s{0,8},\s{0,8})?+)"
+    r"([\"'])(?!\*\*\*)[^\"']{1,512}([\"'])"
+)
+_PIPED = re.compile(
+    r"(\b(?:echo|printf)\s{1,8}(?:-\w{1,4}\s{1,8})?(?:[\"']?%s(?:\\n)?[\"']?\s{1,8})?)"
+    r"(\"[^\"|]{1,512}\"|'[^'|]{1,512}'|[^\s|\"'$-][^\s|]{0,512})"
+    r"(?=\s{0,8}\|[^|;&]{0,256}?(?:stdin|with-token|passphrase-fd|chpasswd|sudo\s{1,8}-S|login))"
+)
+_HERE = re.compile(
+    r"((?:stdin|with-token|passphrase-fd|chpasswd|sudo\s{1,8}-S|login)[^|;&<]{0,256}<<<\s{0,8})"
+    r"(\"[^\"]{1,512}\"|'[^']{1,512}'|[^\s\"'$]\S{0,512})"
+)
 
 
 def mask_command(argv: Sequence[str]) -> tuple[str, ...]:
     """The argument vector with every value that looks like a credential replaced by `MASK`."""
+    before = tuple(argv)
+    for _ in range(_ROUNDS):
+        masked = _masked_once(before)
+        if masked == before:
+            break
+        before = masked
+    return before
+
+
+def _masked_once(argv: tuple[str, ...]) -> tuple[str, ...]:
+    joined = "\0".join(argv)
+    shaped = may_have_shape(joined)
+    if not shaped and not may_hold_secret(joined):
+        return argv
+    words = CommandWords()
     masked: list[str] = []
-    secret_follows = False
+    before = ""
     for argument in argv:
-        is_option = _OPTION.fullmatch(argument) is not None
-        if secret_follows and argument and not (is_option and argument.startswith("--")):
-            masked.append(MASK)
-            secret_follows = False
-            continue
-        secret_follows = is_option and is_secret_name(argument)
-        masked.append(mask_text(argument))
+        text = words.masked(argument)
+        if text is None:
+            text = argument
+        code = _CODE_FOLLOWS.fullmatch(before) is not None
+        text = _masked_text(text, code=code)
+        masked.append(mask_shapes(text) if shaped else text)
+        before = argument
     return tuple(masked)
 
 
 def mask_text(text: str) -> str:
-    """One argument or value, masked."""
+    """One argument, value or sentence, masked."""
+    for _ in range(_ROUNDS):
+        before = text
+        if may_hold_secret(text):
+            text = _masked_text(text, code=False)
+        if may_have_shape(text):
+            text = mask_shapes(text)
+        if text == before:
+            break
+    return text
+
+
+def _masked_text(text: str, *, code: bool) -> str:
+    """Masked by its names and places.
+
+    Args:
+        text: an argument.
+        code: it is a command line itself.
+    """
+    if _PLAIN.fullmatch(text):
+        return text
+    if not code or not any(map(str.isspace, text)):
+        whole = _masked_whole(text)
+        if whole is not None:
+            return whole
+    if "PRIVATE KEY" in text:
+        text = _PRIVATE_KEY.sub(rf"\1{MASK}", text)
+    text = mask_urls(text)
+    if _SPACE.search(text):
+        text = _masked_sentence(text)
+    if "=" in text or ":" in text:
+        settings = ";" in text and _SETTINGS.search(text)
+        text = _mask_values(text, _ASSIGNED, _SETTING_VALUE if settings else _ASSIGNED_VALUE, 1)
+    if "(" in text:
+        text = _mask_values(text, _LISTED, _LISTED_VALUE, 2)
+        text = _CALLED.sub(rf"\1\2{MASK}\3", text)
+    return text
+
+
+def _masked_sentence(text: str) -> str:
+    text = _masked_words(text, 0)
+    if _HEADERS.search(text):
+        text = _HEADER.sub(rf"\1{MASK}", text)
+        text = _SCHEMES.sub(rf"\1\2{MASK}", text)
+        text = _COOKIES.sub(rf"\1{MASK}", text)
+    if "<<<" in text:
+        text = _HERE.sub(_masked_echo, text)
+    return _PIPED.sub(_masked_echo, text) if "|" in text else text
+
+
+def _masked_whole(text: str) -> str | None:
+    """An argument that is one name and one value, to its end."""
+    header = _WHOLE_HEADER.fullmatch(text)
+    if header:
+        return f"{header[1]}{header[2] or ''}{MASK}"
     whole = _WHOLE_ARGUMENT.fullmatch(text)
-    if whole and is_secret_name(whole[1]):
-        return f"{whole[1]}={MASK}"
-    # Userinfo before assignments, which would otherwise take the colon in "user:password" for theirs.
-    text = _PRIVATE_KEY.sub(rf"\1{MASK}", text)
-    text = _USERINFO.sub(_masked_userinfo, text)
-    text = _HEADER.sub(rf"\1{MASK}", text)
-    text = _SCHEMES.sub(rf"\1\2{MASK}", text)
-    text = _mask_values(text, _ASSIGNED, _ASSIGNED_VALUE)
-    text = _mask_values(text, _OPTED, _OPTED_VALUE)
-    return _SHAPES.sub(MASK, text)
+    if whole and is_secret_value(holds(whole[1]), whole[2]):
+        return f"{whole[1]}={concealed(whole[2])}"
+    return None
 
 
-def is_secret_name(name: str) -> bool:
-    """Whether an option, variable or parameter of this name holds a credential."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    return any(_is_secret_word(words, place) for place in range(len(words)))
+def _masked_words(text: str, depth: int) -> str:
+    """What is a credential by its place in a command within a text, and in commands within that."""
+    words = CommandWords()
+
+    def replaced(found: re.Match[str]) -> str:
+        word = words.masked(found[0])
+        if word is not None:
+            return word
+        if depth < _DEEPEST and len(found[0]) < len(text):
+            return _QUOTED.sub(
+                lambda inner: f"{inner[1]}{_masked_words(inner[2], depth + 1)}{inner[1]}", found[0]
+            )
+        return found[0]
+
+    return _SHELL_WORD.sub(replaced, text)
 
 
-def _is_secret_word(words: list[str], place: int) -> bool:
-    word = words[place]
-    before = words[place - 1] if place else ""
-    after = words[place + 1] if place + 1 < len(words) else ""
-    match word:
-        case "token":
-            return before not in _TOKEN_BEFORE and after not in _TOKEN_AFTER
-        case "tokens":
-            return before in _TOKENS_BEFORE
-        case "key" | "keys":
-            return before in _KEY_BEFORE
-        case "auth":
-            return not after or after in ("header", "basic", "data", "info")
-        case _:
-            return word in _ALWAYS
+def _masked_echo(found: re.Match[str]) -> str:
+    return found[1] + (
+        concealed(found[2]) if is_secret_value(Holds.PASSWORD, found[2].strip("\"'")) else found[2]
+    )
 
 
-def _masked_userinfo(found: re.Match[str]) -> str:
-    user, colon, _ = found[2].partition(":")
-    if colon:
-        return f"{found[1]}{MASK}:{MASK}@"
-    return found[0] if user == "git" else f"{found[1]}{MASK}@"
-
-
-def _mask_values(text: str, names: re.Pattern[str], values: re.Pattern[str]) -> str:
+def _mask_values(text: str, names: re.Pattern[str], values: re.Pattern[str], group: int) -> str:
     """Mask what follows each secret name. The value of any other name is searched for names itself."""
     pieces: list[str] = []
     kept = at = 0
     while found := names.search(text, at):
         at = found.end()
-        value = values.match(text, at) if is_secret_name(found[1]) else None
-        if value is None or value[0].lower() in _SCHEME_WORDS:
+        kind = holds(found[group])
+        value = values.match(text, at) if kind is not Holds.NOTHING else None
+        if value is None or _is_scheme(value[0].strip("\"'")):
             continue
-        quote = value[0][0] if value[0][0] in "\"'" else ""
-        pieces += text[kept:at], quote, MASK, quote
+        if not is_secret_value(kind, value[0].strip("\"'\\")):
+            continue
+        pieces += text[kept:at], concealed(value[0])
         kept = at = value.end()
     return "".join(pieces) + text[kept:]
+
+
+def _is_scheme(value: str) -> bool:
+    """Whether this is a way to authorize, with what follows it masked already."""
+    first, *more = value.lower().split(" ")
+    return first in _SCHEME_WORDS and more in ([], [MASK])

@@ -239,7 +239,7 @@ class Port:
             names = sorted(name_text(entry.name) for entry in (device / "net").iterdir())
         except OSError:
             return None
-        # One of several belongs to another port of the card, and which is not told here.
+        # One of several belongs to another port of the card, and which is not reported here.
         return names[0] if len(names) == 1 else None
 
     def _text(self, name: str) -> bytes:

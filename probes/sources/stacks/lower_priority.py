@@ -11,7 +11,7 @@ NICENESS = 10
 enough to end in time where no core is ever free."""
 
 
-def give_way(pid: int) -> None:
+def lower_priority(pid: int) -> None:
     """Let a child of ours that has just been started give way to all else.
 
     Never for what holds another process still while it works: that one would be stopped for longer.

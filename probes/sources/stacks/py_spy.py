@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from .lower_priority import give_way
+from .lower_priority import lower_priority
 
 TIMEOUT_SECONDS = 4.0
 _MOST_BYTES = 1 << 23
@@ -59,7 +59,7 @@ def run_py_spy(
         start_new_session=True,
     )
     if gives_way:
-        give_way(process.pid)
+        lower_priority(process.pid)
     deadline = time.monotonic() + seconds
     assert process.stdout is not None and process.stderr is not None
     texts = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}

@@ -1,4 +1,4 @@
-"""Dumps of one process, with the truth about each: whole, torn or refused, and why."""
+"""Dumps of one process, with the truth about each: whole, inconsistent or refused, and why."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...model.rank_readings import VOTE_SECONDS, VOTES, Stack, StackReading, StackThreadReading
+from ...model.rank_readings import DUMPS, DUMPS_SECONDS, Stack, StackReading, StackThreadReading
 from ..procfs.files import read_file
 from ..procfs.ptrace_access import Refusal, refusal_of_access, refusal_of_program, refusal_of_target
 from ..procfs.text import Stat, parse_stat, parse_status, same_start
@@ -47,7 +47,7 @@ class StackReader:
         self._root = root
         self._binary = binary
         self._run = run
-        self._votes: deque[tuple[float, Stack]] = deque(maxlen=VOTES)
+        self._dumps_text: deque[tuple[float, Stack]] = deque(maxlen=DUMPS)
         self._own_tids: dict[int, int] = {}
         self._failures = 0
         self._failure = ""
@@ -72,16 +72,16 @@ class StackReader:
             threads = tuple(map(self._judged, dump))
             main = next((thread.frames for thread in threads if thread.main), ())
         if main:
-            self._votes.append((now, main))
+            self._dumps_text.append((now, main))
         self._failures = 0 if main else self._failures + 1
-        votes = tuple(stack for at, stack in self._votes if now - at <= VOTE_SECONDS)
+        dumps = tuple(stack for at, stack in self._dumps_text if now - at <= DUMPS_SECONDS)
         self.reading = replace(
             last,
             monotonic_seconds=now,
             threads=threads,
-            main_stacks=() if refusal else votes,
+            main_stacks=() if refusal else dumps,
             taken=last.taken + 1,
-            torn=last.torn + (not main and not refusal),
+            inconsistent_dumps=last.inconsistent_dumps + (not main and not refusal),
             refusal=refusal,
             failure=self._failure,
             duration_seconds=now - began,
@@ -135,9 +135,9 @@ class StackReader:
         return self._again(f"py-spy failed: {said}")
 
     def _again(self, reason: str) -> Refusal | None:
-        """A failure counts as torn until it has happened as often as there are votes."""
+        """A failure counts as an inconsistent dump until it has happened as often as there are dumps."""
         self._failure = reason
-        return Refusal("unknown", reason) if self._failures + 1 >= VOTES else None
+        return Refusal("unknown", reason) if self._failures + 1 >= DUMPS else None
 
     def main_tid(self) -> int:
         """The process id as the target itself sees it."""

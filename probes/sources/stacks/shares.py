@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...attribution.stack_phase import phase_of
 from ...model.rank_readings import Stack, StackFrameReading
-from .lower_priority import give_way
+from .lower_priority import lower_priority
 
 RATE = 20
 KEPT_SAMPLES = 240
@@ -110,7 +110,7 @@ class _Run:
         except OSError:
             os.close(self._output)
             raise
-        give_way(self._process.pid)
+        lower_priority(self._process.pid)
 
     def ended(self, now: float) -> bool:
         """Whether it has, by itself or for taking too long."""
@@ -155,7 +155,7 @@ def decode_raw(data: bytes, main_tid: int) -> list[tuple[Stack, int]]:
 
 
 def phases_of(stacks: Iterable[tuple[Stack, int]]) -> Counter[str]:
-    """How many samples told each phase."""
+    """How many samples reported each phase."""
     counts: Counter[str] = Counter()
     for stack, count in stacks:
         counts[phase_of(stack).phase] += count

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...model.rank_readings import StackReading
 from ..procfs.target import start_time_of
 from ..protocol import SourceAbsent
-from ..stack_requests import StackWishes
+from ..stack_requests import StackRequests
 from .py_spy import find_py_spy
 from .reader import REINSTALL, StackReader
 from .shares import Recorder
@@ -25,10 +25,10 @@ _SLACK_SECONDS = 0.05
 
 
 class StackSource:
-    """Takes the stacks that are wished for.
+    """Takes the stacks that are asked for.
 
     Args:
-        wishes: says of which processes.
+        requests: says of which processes.
         binary: path of py-spy; by default the one that is installed.
         root: of the file system with ``proc`` in it.
     """
@@ -36,9 +36,9 @@ class StackSource:
     name = "stacks"
 
     def __init__(
-        self, wishes: StackWishes, binary: str | None = None, root: Path = Path("/")
+        self, requests: StackRequests, binary: str | None = None, root: Path = Path("/")
     ) -> None:
-        self._wishes = wishes
+        self._requests = requests
         self._root = root
         self._binary = binary or find_py_spy()
         self._readers: dict[int, StackReader] = {}
@@ -54,7 +54,7 @@ class StackSource:
         if self._binary is None:
             raise SourceAbsent(f"the py-spy binary is missing: {REINSTALL}")
         now = time.monotonic()
-        wanted = self._wishes.wanted(now)
+        wanted = self._requests.wanted(now)
         due = sorted(pid for pid in wanted if self._due.get(pid, 0.0) <= now + _SLACK_SECONDS)
         # Those that waited longest come first, so that all come round.
         for pid in sorted(due, key=lambda pid: self._due.get(pid, 0.0)):
@@ -80,7 +80,7 @@ class StackSource:
             return {}
         open_ones = [
             pid
-            for pid in self._wishes.shares_wanted(now)
+            for pid in self._requests.shares_wanted(now)
             if pid in self._readers and self._readers[pid].reading.main_stacks
         ]
         return self._recorder.tick(open_ones)

@@ -45,7 +45,7 @@ class TopologySource:
         """The shape, as read when the cards that are there now were first seen.
 
         Raises:
-            SourceAbsent: nothing of it is told here.
+            SourceAbsent: nothing of it is reported here.
         """
         now = self._clock()
         if self._reading is None or now >= self._look_at:
@@ -138,10 +138,10 @@ def _place(device: PciDevice, kind: str, names: tuple[str, ...] = ()) -> PciPlac
 def _redirects(gpus: Iterable[PciDevice]) -> tuple[str, ...] | None:
     """The bridges above GPUs that redirect; ``None`` where not one may be read."""
     bridges = {bridge.bus_id: bridge for gpu in gpus for bridge in gpu.bridges()}
-    told = {bus_id: bridge.redirects() for bus_id, bridge in sorted(bridges.items())}
-    if bridges and all(redirects is None for redirects in told.values()):
+    reported = {bus_id: bridge.redirects() for bus_id, bridge in sorted(bridges.items())}
+    if bridges and all(redirects is None for redirects in reported.values()):
         return None
-    return tuple(bus_id for bus_id, redirects in told.items() if redirects)
+    return tuple(bus_id for bus_id, redirects in reported.items() if redirects)
 
 
 def _memory(folder: Path) -> int | None:

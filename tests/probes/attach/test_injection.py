@@ -58,7 +58,9 @@ def test_the_probe_gets_into_a_running_process_and_leaves_no_script() -> None:
 
 
 @needs_new_python
-def test_a_main_thread_that_does_not_come_back_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_main_thread_that_does_not_come_back_is_reported_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(injection, "WAIT_SECONDS", 1.0)
     before = requests()
     with process(PYTHON, ASLEEP) as pid, pytest.raises(InjectionError, match="has not come back"):
@@ -87,6 +89,6 @@ def test_what_is_no_python_is_refused() -> None:
             sleeping.kill()
 
 
-def test_a_process_that_is_gone_is_told_of() -> None:
+def test_a_process_that_is_gone_is_reported_of() -> None:
     with pytest.raises(InjectionError, match="there is no process 4194304"):
         inject(4194304)

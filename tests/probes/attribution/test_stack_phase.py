@@ -177,7 +177,7 @@ def test_most_votes_count_and_the_margin_is_honest() -> None:
     backward, data = captured("bare-backward"), captured("bare-main")
     found = vote([backward, data, backward])
     assert found is not None
-    assert (found.phase, found.votes) == ("backward", 3)
+    assert (found.phase, found.dumps) == ("backward", 3)
     assert found.share == pytest.approx(2 / 3)
     assert 0.3 < found.margin < 0.5
     assert vote([]) is None

@@ -130,13 +130,13 @@ def test_for_a_process_that_was_asked_for_all_sources_begin_at_once(node: Simula
         assert {source.name for source in collector.sample().sources} >= LATE
 
 
-def test_a_wish_for_stacks_brings_a_sample_and_its_renewal_none(node: SimulatedNvml) -> None:
-    """A front end renews its wish with every sample: else each would bring the next one at once."""
-    wish = TakeStacks(command_id=7, pids=(os.getpid(),), seconds=30.0)
+def test_a_request_for_stacks_brings_a_sample_and_its_renewal_none(node: SimulatedNvml) -> None:
+    """A front end renews its request with every sample: else each would bring the next one at once."""
+    request = TakeStacks(command_id=7, pids=(os.getpid(),), seconds=30.0)
     with running(node, "--interval=3", f"--pid={os.getpid()}") as collector:
         moments = [collector.settled().monotonic_seconds]
         for _ in range(3):
-            collector.ask(wish)
+            collector.ask(request)
             moments.append(collector.sample().monotonic_seconds)
     first, *later = (after - before for before, after in pairwise(moments))
     assert first < 2.0
@@ -258,17 +258,17 @@ def test_a_signal_reaches_exactly_the_process_that_was_meant(node: SimulatedNvml
 
 
 def test_the_environment_is_shown_when_asked_for(node: SimulatedNvml) -> None:
-    target = subprocess.Popen(["sleep", "60"], env={"COLOUR": "blue", "ODD": "\udcff"})
+    target = subprocess.Popen(["sleep", "60"], env={"COLOR": "blue", "ODD": "\udcff"})
     began = start_time_of(target.pid)
     assert began is not None
-    wait_until(lambda: b"COLOUR" in Path(f"/proc/{target.pid}/environ").read_bytes(), 5, "the exec")
+    wait_until(lambda: b"COLOR" in Path(f"/proc/{target.pid}/environ").read_bytes(), 5, "the exec")
     with running(node) as collector:
         reply = collector.ask(
             ShowEnvironment(command_id=7, pid=target.pid, start_time_seconds=began)
         )
     target.kill()
     target.wait()
-    assert reply.data["environment"]["COLOUR"] == "blue"
+    assert reply.data["environment"]["COLOR"] == "blue"
 
 
 def test_a_process_asked_for_is_in_the_sample(node: SimulatedNvml) -> None:

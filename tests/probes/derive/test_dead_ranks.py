@@ -92,11 +92,11 @@ def test_the_dead_of_before_a_restart_are_none_of_the_job_that_came_after() -> N
     first = of_a_run(200, 0, began - 80.0, began - 60.0)
     second = of_a_run(201, 1, began - 40.0, began - 20.0)
     frame = fold(sample(51.0, [probe(51.0, 100), first, second], processes=survivor(51.0)))
-    told = sorted([rank.pid for rank in job.ranks] for job in frame.jobs)
-    assert told == [[100], [200], [201]], "nor did those two live at the same time"
+    reported = sorted([rank.pid for rank in job.ranks] for job in frame.jobs)
+    assert reported == [[100], [200], [201]], "nor did those two live at the same time"
 
 
-def test_a_job_of_which_nobody_lives_is_still_told() -> None:
+def test_a_job_of_which_nobody_lives_is_still_reported() -> None:
     frame = fold(sample(51.0, [left(10.0)], processes=[]))
     (job,) = frame.jobs
     assert (job.name, job.world_size, job.living) == ("train.py", 2, ())

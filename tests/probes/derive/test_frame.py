@@ -244,7 +244,7 @@ def test_hidden_memory_is_unknown_not_zero() -> None:
     on = gpu(10, processes=(GpuProcessReading(pid=100),), missing=why)
     row = fold(sample(10, gpus=(on,), processes=(process(10),))).processes[0]
     assert (row.gpu_memory_bytes, row.sm_ratio) == (None, None)
-    assert row.missing["gpu_memory_bytes"] == "not told by the driver"
+    assert row.missing["gpu_memory_bytes"] == "not reported by the driver"
     assert row.missing["sm_ratio"] == "no permission"
 
 
@@ -395,7 +395,7 @@ def test_a_process_in_a_pid_namespace_is_found_on_its_gpu() -> None:
     assert (row.gpus, row.gpu_memory_bytes) == ((0,), 5)
 
 
-def test_the_roads_of_a_lost_gpu_tell_nothing_and_say_why() -> None:
+def test_the_links_of_a_lost_gpu_tell_nothing_and_say_why() -> None:
     node = SimulatedNode("gpu-lost", start_time_seconds=1.79e9)
     frame = None
     for second in range(70):

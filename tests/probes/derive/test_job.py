@@ -22,7 +22,7 @@ def test_the_step_of_a_frozen_job_grows_old() -> None:
     assert rank.current_step == 8
 
 
-def test_throughput_is_told_by_whole_steps() -> None:
+def test_throughput_is_reported_by_whole_steps() -> None:
     """Between two samples of a second there may be no step, or one: their rate would jump."""
     steps = tuple(
         step(number, 2.0 * number, 2.0, samples=32.0, tokens=64.0) for number in range(1, 9)
@@ -76,9 +76,9 @@ def test_without_steps_the_counter_gives_the_throughput() -> None:
 
 def test_what_the_page_says_of_memory_and_cost_is_passed_on() -> None:
     allocator = AllocatorReading(allocated_bytes=5, reserved_bytes=9)
-    rank = rank_of(fold(sample(10.0, [probe(10.0, allocator=allocator, cost_ratio=0.002)])))
+    rank = rank_of(fold(sample(10.0, [probe(10.0, allocator=allocator, overhead_ratio=0.002)])))
     assert (rank.memory_allocated_bytes, rank.memory_reserved_bytes) == (5, 9)
-    assert rank.probe_cost_ratio == 0.002
+    assert rank.probe_overhead_ratio == 0.002
 
 
 def test_a_rank_without_a_probe_says_how_to_get_one() -> None:
@@ -88,7 +88,7 @@ def test_a_rank_without_a_probe_says_how_to_get_one() -> None:
 
 
 def test_a_probe_that_gave_up_says_why() -> None:
-    rank = rank_of(fold(sample(10.0, [probe(10.0, trouble="page could not be written")])))
+    rank = rank_of(fold(sample(10.0, [probe(10.0, error="page could not be written")])))
     assert rank.missing["phase"] == "the probe switched itself off: page could not be written"
 
 
@@ -134,7 +134,7 @@ def test_what_is_remembered_is_handed_on_and_not_copied() -> None:
     node = SimulatedNode("healthy", start_time_seconds=1.79e9)
     first = fold(node.sample_at(0.0))
     again = derive(first, node.sample_at(0.0))
-    assert again.past(51830, again.probes[0].start_time_seconds) is first.past(
+    assert again.rank_history(51830, again.probes[0].start_time_seconds) is first.rank_history(
         51830, first.probes[0].start_time_seconds
     )
 

@@ -44,7 +44,7 @@ def of_host(second: float, since_reset: int) -> HostReading:
     return HostReading(monotonic_seconds=5000.0 + second, networks=(network,))
 
 
-ROADS: dict[str, tuple[Read, Callable[[Frame], float | None]]] = {
+LINKS: dict[str, tuple[Read, Callable[[Frame], float | None]]] = {
     "PCIe": (of_gpu, lambda frame: frame.gpus[0].pcie_rx_bytes_per_second),
     "NVLink": (of_gpu, lambda frame: frame.gpus[0].nvlink_rx_bytes_per_second),
     "Ethernet": (
@@ -63,13 +63,13 @@ def sample(second: float, number: int, reading: GpuReading | HostReading) -> Sam
         time_seconds=1.8e9 + second,
         monotonic_seconds=5000.0 + second,
         sequence=number,
-        node="roads",
+        node="links",
         gpus=(reading,) if isinstance(reading, GpuReading) else (),
         host=reading if isinstance(reading, HostReading) else None,
     )
 
 
-@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("interval", [1.0, 0.2])
 @given(
     resets=st.sets(st.integers(2, 58), max_size=3),
@@ -79,9 +79,9 @@ def sample(second: float, number: int, reading: GpuReading | HostReading) -> Sam
 @settings(max_examples=15)
 @pytest.mark.unmeasured
 def test_a_minute(
-    interval: float, road: str, resets: set[int], late: set[int], jitter: float
+    interval: float, link: str, resets: set[int], late: set[int], jitter: float
 ) -> None:
-    read, rate_of = ROADS[road]
+    read, rate_of = LINKS[link]
     frame: Frame | None = None
     at, base, whole, known = 0.0, 0.0, 0.0, 0.0
     last: tuple[float, GpuReading | HostReading] | None = None

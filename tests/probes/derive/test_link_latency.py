@@ -1,4 +1,4 @@
-"""How many samples pass until a road that went down is seen to be down, and found."""
+"""How many samples pass until a link that went down is seen to be down, and found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a rank has been in its phase is told only where something proves that it never left it."""
+"""How long a rank has been in its phase is reported only where something proves that it never left it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rank_after(moves: Any, *, probed: bool = False) -> RankFrame:
 
 
 @pytest.mark.parametrize(
-    ("moves", "probed", "told"),
+    ("moves", "probed", "reported"),
     [
         (lambda second: {"voluntary_switches": 40 * second}, False, None),
         (lambda _: {}, False, SECONDS),
@@ -44,5 +44,7 @@ def rank_after(moves: Any, *, probed: bool = False) -> RankFrame:
     ],
     ids=["wakes up now and then", "sleeps on", "its probe tells"],
 )
-def test_it_is_told_where_it_is_proven(moves: Any, probed: bool, told: float | None) -> None:
-    assert rank_after(moves, probed=probed).phase_unbroken_seconds == told
+def test_it_is_reported_where_it_is_proven(
+    moves: Any, probed: bool, reported: float | None
+) -> None:
+    assert rank_after(moves, probed=probed).phase_unbroken_seconds == reported

@@ -12,20 +12,20 @@ from gputop.probes.derive.rank_history import (
     MINUTE_SECONDS,
     SEGMENTS,
     STEPS,
+    append_reading,
     minute_phases,
-    remember,
 )
 from gputop.probes.model.probe_readings import ProbeReading
-from gputop.probes.model.rank_history import RankPast
+from gputop.probes.model.rank_history import RankHistory
 from gputop.probes.simulator import SimulatedNode
 
 from support.probe_scenes import probe, segments, step
 
 
-def remembered(*probes: ProbeReading) -> RankPast:
-    past: RankPast | None = None
+def remembered(*probes: ProbeReading) -> RankHistory:
+    past: RankHistory | None = None
     for each in probes:
-        past = remember(past, each)
+        past = append_reading(past, each)
     assert past is not None
     return past
 
@@ -42,8 +42,8 @@ def test_steps_are_strung_together_however_the_windows_overlap(
     for at, count in enumerate(grown):
         first = max(1, known - overlap + 1)
         known += count
-        told = tuple(step(number, float(number)) for number in range(first, known + 1))
-        probes.append(probe(float(at), step=known, steps=told))
+        reported = tuple(step(number, float(number)) for number in range(first, known + 1))
+        probes.append(probe(float(at), step=known, steps=reported))
     past = remembered(*probes)
     assert [each.number for each in past.steps] == list(range(1, known + 1))
 
@@ -83,12 +83,12 @@ def test_the_past_is_bounded() -> None:
 
 def test_the_same_reading_again_is_the_same_past() -> None:
     past = remembered(probe(1.0, step=1, steps=(step(1, 1.0),)))
-    assert remember(past, probe(1.0, step=1)) is past
+    assert append_reading(past, probe(1.0, step=1)) is past
 
 
 def test_figures_are_worked_out_anew_only_when_steps_change() -> None:
     past = remembered(probe(1.0, step=1, steps=(step(1, 1.0),)))
-    later = remember(past, probe(1.4, step=1, steps=(step(1, 1.0),)))
+    later = append_reading(past, probe(1.4, step=1, steps=(step(1, 1.0),)))
     assert later.figures is past.figures and later.steps is past.steps
 
 

@@ -25,50 +25,50 @@ def collective(
     )
 
 
-def told(rank: int, *collectives: CollectiveReading, **fields: object) -> ProbeReading:
+def reported(rank: int, *collectives: CollectiveReading, **fields: object) -> ProbeReading:
     return probe(50.0, 100 + rank, collectives=collectives, **fields)
 
 
 def test_whoever_launched_fewer_is_waited_for() -> None:
     ranks = {
-        0: told(0, collective(9, 40.0)),
-        1: told(1, collective(9, 41.0)),
-        2: told(2, collective(8)),
+        0: reported(0, collective(9, 40.0)),
+        1: reported(1, collective(9, 41.0)),
+        2: reported(2, collective(8)),
     }
     assert waits_now(ranks) == {0: (2,), 1: (2,)}
 
 
 def test_ranks_that_all_came_wait_for_nobody() -> None:
-    assert waits_now({rank: told(rank, collective(9, 40.0)) for rank in range(3)}) == {}
+    assert waits_now({rank: reported(rank, collective(9, 40.0)) for rank in range(3)}) == {}
 
 
 def test_who_has_launched_one_and_gone_on_does_not_wait() -> None:
-    ranks = {0: told(0, collective(9, 40.0, host_waits=False)), 1: told(1, collective(8))}
+    ranks = {0: reported(0, collective(9, 40.0, host_waits=False)), 1: reported(1, collective(8))}
     assert waits_now(ranks) == {}
 
 
 def test_a_rank_whose_python_launches_none_in_a_group_is_not_behind() -> None:
-    ranks = {0: told(0, collective(9, 40.0)), 1: told(1, collective(0))}
+    ranks = {0: reported(0, collective(9, 40.0)), 1: reported(1, collective(0))}
     assert waits_now(ranks) == {}
 
 
 def test_a_rank_outside_of_the_group_is_not_waited_for() -> None:
     ranks = {
-        0: told(0, collective(9, 40.0, ranks=(0, 1))),
-        1: told(1, collective(8)),
-        2: told(2, collective(3)),
+        0: reported(0, collective(9, 40.0, ranks=(0, 1))),
+        1: reported(1, collective(8)),
+        2: reported(2, collective(3)),
     }
     assert waits_now(ranks) == {0: (1,)}
 
 
 def test_a_rank_that_never_was_in_the_group_says_nothing() -> None:
-    assert waits_now({0: told(0, collective(9, 40.0)), 1: told(1)}) == {}
+    assert waits_now({0: reported(0, collective(9, 40.0)), 1: reported(1)}) == {}
 
 
 def test_the_dead_are_waited_for_and_do_not_wait() -> None:
     ranks = {
-        0: told(0, collective(9, 40.0)),
-        1: told(1, collective(8, 39.0), ended_monotonic_seconds=45.0),
+        0: reported(0, collective(9, 40.0)),
+        1: reported(1, collective(8, 39.0), ended_monotonic_seconds=45.0),
     }
     assert waits_now(ranks) == {0: (1,)}
 
@@ -137,7 +137,7 @@ def test_the_straggler_of_the_simulator_is_found() -> None:
     frame = fold(*[node.sample_at(float(at)) for at in range(-10, 1)])
     tracks = {}
     for rank in frame.jobs[0].ranks:
-        past = frame.past(rank.pid, rank.start_time_seconds)
+        past = frame.rank_history(rank.pid, rank.start_time_seconds)
         assert past is not None and rank.rank is not None
         tracks[rank.rank] = Track(past.segments, frame.monotonic_seconds)
     waits = waits_past(tracks, frame.monotonic_seconds)

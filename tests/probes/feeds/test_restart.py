@@ -14,7 +14,7 @@ import pytest
 
 from gputop.probes.feeds.collector_feed import CollectorFeed
 from gputop.probes.feeds.protocol import CollectorEnded
-from gputop.probes.feeds.restart import Patience, Wishes
+from gputop.probes.feeds.restart import Backoff, Requested
 from gputop.probes.model.sample import Sample
 from gputop.probes.wire.command import Attach, Detach, Dump, SetInterval
 
@@ -99,16 +99,16 @@ def test_what_looks_once_does_not_wait_for_another() -> None:
 
 
 def test_the_wait_doubles_until_one_has_lasted() -> None:
-    patience, now = Patience(), 1000.0
+    backoff, now = Backoff(), 1000.0
     waits: list[float] = []
     for lasted in (100.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 29.0, 31.0, 0.5):
-        waits.append(patience.next_seconds(now + lasted))
+        waits.append(backoff.next_seconds(now + lasted))
         now += lasted + waits[-1]
     assert waits == [1, 2, 4, 8, 16, 30, 30, 30, 1, 2]
 
 
-def test_the_command_line_holds_all_that_was_wished_for() -> None:
-    wishes = Wishes(1.0, ("host",), (7,))
+def test_the_command_line_holds_all_that_was_asked_for() -> None:
+    requested = Requested(1.0, ("host",), (7,))
     for command in (
         Attach(command_id=1, pid=8),
         Attach(command_id=2, pid=9),
@@ -117,7 +117,7 @@ def test_the_command_line_holds_all_that_was_wished_for() -> None:
         SetInterval(command_id=5, seconds=0.2),
         Dump(command_id=6),
     ):
-        wishes.note(command)
-    plain = " ".join(wishes.command(without_nvml=False))
+        requested.note(command)
+    plain = " ".join(requested.command(without_nvml=False))
     assert plain.endswith("collect --interval 0.2 --without host --pid 7 --pid 9")
-    assert " --without host --without nvml " in " ".join(wishes.command(without_nvml=True))
+    assert " --without host --without nvml " in " ".join(requested.command(without_nvml=True))

@@ -67,9 +67,9 @@ def test_status_on_the_command_line(running: Job, form: str) -> None:
     done = probe_command(str(running.pid), "status", "--format", form)
     assert (done.returncode, done.stderr) == (0, "")
     if form == "json":
-        told = json.loads(done.stdout)
-        assert (told["pid"], told["instruments"]["control"]) == (running.pid, "on")
-        assert told["torch"] is None
+        reported = json.loads(done.stdout)
+        assert (reported["pid"], reported["instruments"]["control"]) == (running.pid, "on")
+        assert reported["torch"] is None
     else:
         assert f"pid: {running.pid}\n" in done.stdout
         assert "instruments.control: on\n" in done.stdout
@@ -272,7 +272,7 @@ def _descriptors(pid: int) -> list[str]:
     return [str(each.readlink()) for each in folder.iterdir()]
 
 
-def test_a_stopped_process_is_told_of(running: Job) -> None:
+def test_a_stopped_process_is_reported_of(running: Job) -> None:
     os.kill(running.pid, signal.SIGSTOP)
     wait_until(lambda: _state(running.pid) == "T", 10, "stopped")
     with pytest.raises(ProbeError, match="did not answer within 1 s"):
@@ -295,7 +295,7 @@ def test_somebody_else_s_socket_in_its_place_is_refused(running: Job) -> None:
             ask(running.pid, {"command": "status"})
 
 
-def test_a_process_without_a_probe_is_told_why() -> None:
+def test_a_process_without_a_probe_is_reported_why() -> None:
     with pytest.raises(ProbeError, match=r"gputop run -- …"):
         ask(os.getpid(), {"command": "status"})
 

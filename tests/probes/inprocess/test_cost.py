@@ -50,15 +50,17 @@ with gputop.phase("forward"):
 def test_a_hook_that_costs_too_much_goes_and_says_why() -> None:
     with job(BUSY) as running:
         assert running.line() == "in"
-        wait_until(lambda: reading_of(running.pid).cost_ratio is not None, 30, "it is reckoned")
-        assert (reading_of(running.pid).cost_ratio or 0.0) > LIMIT
-        wait_until(lambda: reading_of(running.pid).hooks["gc"] != "on", 30, "the hook goes")
-        why = reading_of(running.pid).hooks["gc"]
+        wait_until(lambda: reading_of(running.pid).overhead_ratio is not None, 30, "it is reckoned")
+        assert (reading_of(running.pid).overhead_ratio or 0.0) > LIMIT
+        wait_until(lambda: reading_of(running.pid).instruments["gc"] != "on", 30, "the hook goes")
+        why = reading_of(running.pid).instruments["gc"]
         assert re.fullmatch(
             r"off: the probe took \d+\.\d% of the time, this most of it; tried again after 60 s",
             why,
         )
-        wait_until(lambda: (reading_of(running.pid).cost_ratio or 0.0) < LIMIT, 30, "it is cheap")
+        wait_until(
+            lambda: (reading_of(running.pid).overhead_ratio or 0.0) < LIMIT, 30, "it is cheap"
+        )
 
 
 AGAIN = """
@@ -91,7 +93,7 @@ def test_a_hook_that_went_off_is_tried_again_and_later_each_time() -> None:
             "on on",
         ]
         time.sleep(7)
-        assert reading_of(running.pid).hooks["gc"] == "on", "it is cheap now"
+        assert reading_of(running.pid).instruments["gc"] == "on", "it is cheap now"
 
 
 STEPPING = """
@@ -121,8 +123,8 @@ def test_a_job_that_is_stopped_again_and_again_keeps_all_hooks() -> None:
             time.sleep(0.005)
         assert running.line() == "done"
         reading = reading_of(running.pid)
-    assert set(reading.hooks.values()) == {"on"}
-    assert 0 < (reading.cost_ratio or 0.0) < LIMIT
+    assert set(reading.instruments.values()) == {"on"}
+    assert 0 < (reading.overhead_ratio or 0.0) < LIMIT
 
 
 def test_a_job_beside_busy_neighbors_keeps_all_hooks() -> None:
@@ -139,8 +141,8 @@ def test_a_job_beside_busy_neighbors_keeps_all_hooks() -> None:
         for each in busy:
             each.kill()
             each.wait()
-    assert set(reading.hooks.values()) == {"on"}
-    assert (reading.cost_ratio or 0.0) < LIMIT
+    assert set(reading.instruments.values()) == {"on"}
+    assert (reading.overhead_ratio or 0.0) < LIMIT
 
 
 class Made(Instrument):
@@ -212,10 +214,10 @@ def test_what_counts_steps_is_the_last_to_go() -> None:
 def test_a_calm_job_keeps_all_hooks() -> None:
     with job(CALM) as running:
         assert running.line() == "in"
-        wait_until(lambda: reading_of(running.pid).cost_ratio is not None, 30, "it is reckoned")
+        wait_until(lambda: reading_of(running.pid).overhead_ratio is not None, 30, "it is reckoned")
         reading = reading_of(running.pid)
-    assert (reading.cost_ratio or 0.0) < LIMIT
-    assert set(reading.hooks.values()) == {"on"}
+    assert (reading.overhead_ratio or 0.0) < LIMIT
+    assert set(reading.instruments.values()) == {"on"}
 
 
 def test_a_hook_that_goes_wrong_ends_alone_and_the_job_hears_nothing() -> None:
@@ -224,4 +226,4 @@ def test_a_hook_that_goes_wrong_ends_alone_and_the_job_hears_nothing() -> None:
         assert state.startswith("TypeError: ")
         assert running.line() == "in"
         reading = reading_of(running.pid)
-    assert (reading.phase, reading.hooks) == ("forward", {"gc": state, "control": "on"})
+    assert (reading.phase, reading.instruments) == ("forward", {"gc": state, "control": "on"})

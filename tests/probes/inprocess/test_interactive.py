@@ -105,7 +105,7 @@ def test_a_kernel_is_idle_between_cells_and_its_steps_leave_that_out(notebook: N
     assert notebook.run(TORCH_LOOP) is None
     after = reading_of(notebook.pid)
     assert (after.phase, after.step) == ("idle", 20)
-    assert after.hooks["cells"] == "on"
+    assert after.instruments["cells"] == "on"
     time.sleep(IDLE_SECONDS)
     assert notebook.run(ATTACH + "\n" + TORCH_LOOP) is None
     again = reading_of(notebook.pid)

@@ -205,9 +205,9 @@ def test_a_directory_that_somebody_prepared_is_not_trusted(fault: str) -> None:
 
 @root_only
 @pytest.mark.parametrize(
-    ("options", "told"), [("size=64k", "No space left"), ("ro", "Read-only file system")]
+    ("options", "reported"), [("size=64k", "No space left"), ("ro", "Read-only file system")]
 )
-def test_with_no_place_left_the_job_runs_on(options: str, told: str) -> None:
+def test_with_no_place_left_the_job_runs_on(options: str, reported: str) -> None:
     mounts = [f"mount -t tmpfs -o {options} none {path}" for path in ("/dev/shm", "/run")]
     under = ("unshare", "--mount", "sh", "-c", " && ".join(mounts) + ' && exec "$@"', "sh")
     code = "say(attached.running, attached.reason)\n"
@@ -215,7 +215,7 @@ def test_with_no_place_left_the_job_runs_on(options: str, told: str) -> None:
     with job(code, before=under, XDG_RUNTIME_DIR="/nowhere") as running:
         first = running.line()
         assert first.startswith("False")
-        assert told in first
+        assert reported in first
         assert running.line() == "ran"
         assert running.end() == 0
 
@@ -384,8 +384,8 @@ def test_importing_has_no_effect() -> None:
     code += "('torch', 'psutil', 'textual', 'rich', 'pynvml', 'msgspec', 'socket')]\n"
     # What `attach` loads in the job's own thread: each of these takes longer than all of the probe.
     code += "import inprocess.page, inprocess.probe, inprocess.after_import\n"
-    code += "dear = {'typing', 're', 'json', 'socket', 'ctypes', 'enum'} & sys.modules.keys()\n"
-    code += "assert not dear, dear\n"
+    code += "costly = {'typing', 're', 'json', 'socket', 'ctypes', 'enum'} & sys.modules.keys()\n"
+    code += "assert not costly, costly\n"
     code += "assert inprocess.api.active() is None\nwith inprocess.api.phase('eval'): pass\n"
     code += "inprocess.api.step()"
     subprocess.run([sys.executable, "-S", "-c", code], check=True, timeout=60)

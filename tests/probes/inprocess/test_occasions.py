@@ -37,8 +37,8 @@ def test_a_probe_that_is_attached_while_the_job_trains_finds_its_phases() -> Non
     assert done.status == 0, explain(done)
     # The first step after it has begun in the middle; the last one is closed by the end of the job.
     assert 10 <= done.page.newest.number <= 12
-    for phase, (told, true) in shares(done.page.steps[3:], done.pauses[0]).items():
-        assert abs(told - true) < 0.03, (phase, told, true)
+    for phase, (reported, true) in shares(done.page.steps[3:], done.pauses[0]).items():
+        assert abs(reported - true) < 0.03, (phase, reported, true)
 
 
 def test_a_worker_that_waits_for_itself_leaves_its_rank_in_data() -> None:
@@ -54,7 +54,7 @@ def test_a_worker_that_waits_for_itself_leaves_its_rank_in_data() -> None:
         time.sleep(2.0)
         reading = reading_of(running.pid)
     assert is_older_than(reading, 2.0)
-    assert (reading.phase, reading.step, reading.trouble) == ("data", 12, None)
+    assert (reading.phase, reading.step, reading.error) == ("data", 12, None)
     assert reading.loader
     assert (reading.loader.num_workers, reading.loader.queue_depth) == (1, 0)
     assert len(reading.loader.worker_pids) == 1

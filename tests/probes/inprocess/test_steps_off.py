@@ -141,7 +141,7 @@ def test_what_does_not_count_them_alone_may_go_and_come(name: str) -> None:
             10,
             "its phase is told again",
         )
-        assert reading_of(running.pid).hooks[name] == "on"
+        assert reading_of(running.pid).instruments[name] == "on"
 
 
 def test_the_command_line_says_not_counted() -> None:

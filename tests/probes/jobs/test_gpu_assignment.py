@@ -44,8 +44,8 @@ def rank(
     )
 
 
-def told(choice: Choice) -> tuple[int | None, str | None]:
-    return (choice.gpu.index if choice.gpu else None), choice.told_by
+def reported(choice: Choice) -> tuple[int | None, str | None]:
+    return (choice.gpu.index if choice.gpu else None), choice.assigned_by
 
 
 def visible(**environment: str) -> list[int] | str:
@@ -86,44 +86,44 @@ def test_gpus_of_different_models_have_an_order_only_by_bus() -> None:
     by_speed = rank({"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "FASTEST_FIRST"})
     assert gpu_by_environment(by_speed, 0, gpus).gpu is None
     by_bus = rank({"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
-    assert told(gpu_by_environment(by_bus, 0, gpus)) == (1, "environment")
+    assert reported(gpu_by_environment(by_bus, 0, gpus)) == (1, "environment")
     by_uuid = rank({"CUDA_VISIBLE_DEVICES": UUIDS[3]})
-    assert told(gpu_by_environment(by_uuid, 0, gpus)) == (3, "environment")
+    assert reported(gpu_by_environment(by_uuid, 0, gpus)) == (3, "environment")
 
 
-def test_mig_is_told_by_uuid_alone() -> None:
+def test_mig_is_reported_by_uuid_alone() -> None:
     gpus = node()
     part = MigReading(index=0, uuid="MIG-0123")
     gpus[2] = replace(gpus[2], mig_mode=True, migs=(part,))
     for words in ("MIG-0123", f"MIG-{UUIDS[2]}/1/0"):
         asked = rank({"CUDA_VISIBLE_DEVICES": words})
-        assert told(gpu_by_environment(asked, 0, gpus)) == (2, "environment")
+        assert reported(gpu_by_environment(asked, 0, gpus)) == (2, "environment")
     numbered = gpu_by_environment(rank({"CUDA_VISIBLE_DEVICES": "0"}), 0, gpus)
     assert "MIG" in numbered.reason
 
 
 def test_a_container_has_fewer_than_are_seen_from_outside() -> None:
     by_uuid = rank({"NVIDIA_VISIBLE_DEVICES": f"{UUIDS[2]},{UUIDS[3]}"})
-    assert told(gpu_by_environment(by_uuid, 1, node())) == (3, "environment")
+    assert reported(gpu_by_environment(by_uuid, 1, node())) == (3, "environment")
     by_number = rank({"NVIDIA_VISIBLE_DEVICES": "2,3"}, namespace_pids=(7, 1))
-    assert told(gpu_by_environment(by_number, 0, node())) == (2, "environment")
+    assert reported(gpu_by_environment(by_number, 0, node())) == (2, "environment")
     # Seen from within, the numbers are the host's and mean nothing here.
     within = rank({"NVIDIA_VISIBLE_DEVICES": "6,7"}, namespace_pids=(7,))
-    assert told(gpu_by_environment(within, 1, node())) == (1, "environment")
+    assert reported(gpu_by_environment(within, 1, node())) == (1, "environment")
     everything = rank({"NVIDIA_VISIBLE_DEVICES": "all"}, namespace_pids=(7, 1))
-    assert told(gpu_by_environment(everything, 1, node())) == (1, "environment")
+    assert reported(gpu_by_environment(everything, 1, node())) == (1, "environment")
 
 
 def test_slurm_counts_within_what_the_step_was_given() -> None:
     confined = rank({"SLURM_JOB_GPUS": "2,3", "CUDA_VISIBLE_DEVICES": "0,1"})
-    assert told(gpu_by_environment(confined, 1, node())) == (3, "environment")
+    assert reported(gpu_by_environment(confined, 1, node())) == (3, "environment")
     plain = rank({"SLURM_JOB_GPUS": "2,3", "CUDA_VISIBLE_DEVICES": "2,3"})
-    assert told(gpu_by_environment(plain, 1, node())) == (3, "environment")
+    assert reported(gpu_by_environment(plain, 1, node())) == (3, "environment")
 
 
 def test_open_files_tell_before_variables_do() -> None:
     gpus = node("A100", "H100", "A100", "A100")
-    assert told(choose_gpu(rank(minors=(3,)), 0, gpus)) == (3, "open files")
+    assert reported(choose_gpu(rank(minors=(3,)), 0, gpus)) == (3, "open files")
     assert choose_gpu(rank(minors=()), 0, gpus).reason.endswith("none open")
     assert "not seen here" in choose_gpu(rank(minors=(9,)), 0, gpus).reason
     assert "lists it on no GPU" in choose_gpu(rank({"CUDA_VISIBLE_DEVICES": "0"}), 0, gpus).reason
@@ -131,7 +131,7 @@ def test_open_files_tell_before_variables_do() -> None:
 
 def test_variables_choose_among_open_files() -> None:
     asked = rank({"CUDA_VISIBLE_DEVICES": "2,1"}, minors=(0, 1, 2, 3))
-    assert told(choose_gpu(asked, 0, node())) == (2, "environment")
+    assert reported(choose_gpu(asked, 0, node())) == (2, "environment")
     assert "local rank" in choose_gpu(asked, None, node()).reason
     assert "no GPU that is here" in choose_gpu(asked, 5, node()).reason
     lying = rank({"CUDA_VISIBLE_DEVICES": "2"}, minors=(0, 1))
@@ -140,4 +140,4 @@ def test_variables_choose_among_open_files() -> None:
 
 def test_files_that_are_not_shown_leave_the_variables() -> None:
     asked = rank({"CUDA_VISIBLE_DEVICES": "2"}, missing={"gpu_minors": "denied"})
-    assert told(choose_gpu(asked, 0, node())) == (2, "environment")
+    assert reported(choose_gpu(asked, 0, node())) == (2, "environment")

@@ -93,7 +93,7 @@ def test_a_rank_that_died_is_the_cause_of_the_spinning() -> None:
     assert len(gone.explains) == 7
 
 
-def test_a_straggler_is_the_cause_of_low_utilisation() -> None:
+def test_a_straggler_is_the_cause_of_low_utilization() -> None:
     findings = last_findings("straggler")
     (late,) = [each for each in findings if each.id == "RUN407"]
     assert (late.subject.rank, late.severity) == (3, "warning")

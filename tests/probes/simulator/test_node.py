@@ -285,8 +285,8 @@ def test_a_probe_tells_the_steps_since_the_sample_before() -> None:
         before = simulated.sample_at(-interval, interval).probes[0]
         now = simulated.sample_at(0.0, interval).probes[0]
         assert before.step is not None and now.step is not None
-        told = {step.number for step in now.steps}
-        assert told >= set(range(before.step + 1, now.step + 1))
+        reported = {step.number for step in now.steps}
+        assert reported >= set(range(before.step + 1, now.step + 1))
 
 
 def test_the_gpu_times_of_a_step_come_later_than_the_step() -> None:

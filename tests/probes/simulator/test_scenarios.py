@@ -129,8 +129,8 @@ def test_thermal_throttle() -> None:
     assert degrees == sorted(degrees) and degrees[-1] > degrees[0] + 8
 
 
-def test_hollow() -> None:
-    story = samples("hollow")
+def test_without_work() -> None:
+    story = samples("without work")
     for index in range(8):
         assert mean(story, index, "utilization_ratio") > 0.95
         assert mean(story, index, "sm_active_ratio") < 0.12

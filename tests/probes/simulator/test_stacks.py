@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.derive.stack_groups import merge
-from gputop.probes.model.rank_readings import VOTES
+from gputop.probes.model.rank_readings import DUMPS
 from gputop.probes.model.sample import Sample
 from gputop.probes.simulator import SimulatedNode
 from gputop.probes.simulator.feed import DemoFeed
@@ -21,7 +21,7 @@ def sample(scenario: str, elapsed: float, asked: float) -> Sample:
 def test_dumps_come_every_other_second() -> None:
     taken = [sample("healthy", second, 0.0).stacks[0] for second in (0.0, 1.0, 2.0, 7.5)]
     assert [each.taken for each in taken] == [1, 1, 2, 4]
-    assert [len(each.main_stacks) for each in taken] == [1, 1, 2, VOTES]
+    assert [len(each.main_stacks) for each in taken] == [1, 1, 2, DUMPS]
     ages = [7.5 - (each.monotonic_seconds - taken[0].monotonic_seconds) for each in taken]
     assert [round(age, 3) for age in ages] == [7.5, 7.5, 5.5, 1.5]
 
@@ -50,7 +50,7 @@ def test_a_dead_rank_has_none() -> None:
     assert len(pids) == 7 and 51835 not in pids
 
 
-def test_the_demo_has_stacks_while_they_are_wished_for() -> None:
+def test_the_demo_has_stacks_while_they_are_asked_for() -> None:
     feed = DemoFeed("gpu-lost", interval_seconds=0.2)
     messages = feed.messages()
     past = [next(messages) for _ in range(feed.past_samples + 1)]

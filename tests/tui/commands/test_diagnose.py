@@ -86,9 +86,9 @@ def test_rules_that_could_not_look_are_counted_with_their_reasons() -> None:
         text = gputop("diagnose", "--for", "2", node=node).stdout
         report = json.loads(gputop("diagnose", "--for", "2", "--format", "json", node=node).stdout)
     assert ALL_CLEAR not in text
-    blind = {rule["id"] for rule in report["blind_rules"]}
-    assert f"{len(blind)} of " in text and "rules could not look:" in text
-    assert "HW201" in blind and "    no permission: HW201, " in text
+    not_evaluated = {rule["id"] for rule in report["rules_not_evaluated"]}
+    assert f"{len(not_evaluated)} of " in text and "rules were not evaluated:" in text
+    assert "HW201" in not_evaluated and "    no permission: HW201, " in text
 
 
 def test_a_process_without_a_driver_is_diagnosed_but_no_gpu() -> None:
@@ -116,7 +116,7 @@ def test_a_job_that_ends_while_it_is_diagnosed() -> None:
     assert ALL_CLEAR not in done.stdout
 
 
-def test_a_rank_that_was_killed_is_not_told_as_if_it_lived() -> None:
+def test_a_rank_that_was_killed_is_not_reported_as_if_it_lived() -> None:
     words = ("diagnose", "--for", "30")
     with python(60) as pid, ThreadPoolExecutor() as pool:
         as_json = pool.submit(gputop, *words, str(pid), "--format", "json")

@@ -41,7 +41,7 @@ def states(text: str) -> dict[str, tuple[str, str]]:
     [("nvmlInit_v2", "system", "nvml"), ("*", 2, "nvml gpu 2")],
     ids=["init", "one GPU"],
 )
-def test_a_driver_that_blocks_is_told_with_the_rest(
+def test_a_driver_that_blocks_is_reported_with_the_rest(
     function: str, where: int | str, blocked: str
 ) -> None:
     with SimulatedNvml("h100x8") as node:

@@ -142,7 +142,7 @@ def test_keys_of_the_terminal_reach_the_job() -> None:
 
 
 @pytest.mark.parametrize("option", ["-I", "-E", "-S", "-Sc", "-bE"])
-def test_a_python_that_ignores_the_variable_is_told_of(option: str) -> None:
+def test_a_python_that_ignores_the_variable_is_reported_of(option: str) -> None:
     words = [option, "pass"] if option.endswith("c") else [option, "-c", "pass"]
     done = run("--", sys.executable, *words)
     assert done.returncode == 0
@@ -168,7 +168,7 @@ class TestUsersOwnSitecustomize:
         plain = subprocess.run(
             words, env={**os.environ, **env}, capture_output=True, text=True, check=False
         )
-        # As under `gputop run`, whose own Python would be told of the user's sitecustomize too.
+        # As under `gputop run`, whose own Python would be reported of the user's sitecustomize too.
         behind = {"PYTHONPATH": f"{SHIM}:{folder}"}
         probed = subprocess.run(
             words, env={**os.environ, **behind}, capture_output=True, text=True, check=False
@@ -194,7 +194,7 @@ class TestUsersOwnSitecustomize:
             "import sys; sys.exit(5)",
         ],
     )
-    def test_its_errors_are_told_as_python_does(self, text: str, tmp_path: Path) -> None:
+    def test_its_errors_are_reported_as_python_does(self, text: str, tmp_path: Path) -> None:
         plain, probed = self.outputs(tmp_path, text, "print('job')")
         assert plain[0] == probed[0]
         assert plain[1].splitlines()[-1:] == probed[1].splitlines()[-1:]

@@ -53,10 +53,10 @@ def reports(
 
 def test_torchrun_loads_it_into_both_ranks(job: tuple[Path, dict[str, str]]) -> None:
     words = [command(TORCHRUN[0]), *TORCHRUN[1:], "train.py", "--lr", "1"]
-    told = reports(words, job)
-    assert sorted(each["rank"] for each in told) == ["0", "1"]
-    assert all(each["probe"] and each["argv"] == ["--lr", "1"] for each in told)
-    assert all(set(each["on"]) >= INSTRUMENTS for each in told)
+    reported = reports(words, job)
+    assert sorted(each["rank"] for each in reported) == ["0", "1"]
+    assert all(each["probe"] and each["argv"] == ["--lr", "1"] for each in reported)
+    assert all(set(each["on"]) >= INSTRUMENTS for each in reported)
 
 
 def test_the_launcher_gets_no_page(job: tuple[Path, dict[str, str]]) -> None:
@@ -71,22 +71,22 @@ def test_accelerate_launch(job: tuple[Path, dict[str, str]]) -> None:
         *(command("accelerate"), "launch", "--cpu", "--num_processes", "1", "--num_machines", "1"),
         *("--mixed_precision", "no", "--dynamo_backend", "no", "train.py"),
     ]
-    (told,) = reports(words, job)
-    assert told["probe"]
+    (reported,) = reports(words, job)
+    assert reported["probe"]
 
 
 def test_deepspeed(job: tuple[Path, dict[str, str]]) -> None:
     words = [command("deepspeed"), "--num_gpus", "2", "train.py"]
-    told = reports(words, job, DS_ACCELERATOR="cpu", PATH=f"{Path(TORCH_PYTHON).parent}:/bin")
-    assert sorted(each["rank"] for each in told) == ["0", "1"]
-    assert all(each["probe"] for each in told)
+    reported = reports(words, job, DS_ACCELERATOR="cpu", PATH=f"{Path(TORCH_PYTHON).parent}:/bin")
+    assert sorted(each["rank"] for each in reported) == ["0", "1"]
+    assert all(each["probe"] for each in reported)
 
 
 def test_mpirun(job: tuple[Path, dict[str, str]]) -> None:
     words = [command("mpirun"), "-n", "2", TORCH_PYTHON, "train.py"]
-    told = reports(words, job, **OPEN_MPI)
-    assert sorted(each["rank"] for each in told) == ["0", "1"]
-    assert all(each["probe"] for each in told)
+    reported = reports(words, job, **OPEN_MPI)
+    assert sorted(each["rank"] for each in reported) == ["0", "1"]
+    assert all(each["probe"] for each in reported)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_mpirun(job: tuple[Path, dict[str, str]]) -> None:
     ],
 )
 def test_one_process(words: list[str], job: tuple[Path, dict[str, str]]) -> None:
-    (told,) = reports(words, job)
-    assert set(told["on"]) >= INSTRUMENTS
-    assert not told["shim_on_path"]
+    (reported,) = reports(words, job)
+    assert set(reported["on"]) >= INSTRUMENTS
+    assert not reported["shim_on_path"]
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn", "forkserver"])
@@ -109,10 +109,10 @@ def test_one_process(words: list[str], job: tuple[Path, dict[str, str]]) -> None
 def test_loaders_workers_are_no_ranks(
     context: str, rank: dict[str, str], job: tuple[Path, dict[str, str]]
 ) -> None:
-    told = reports([TORCH_PYTHON, "train.py"], job, WORKERS="1", CONTEXT=context, **rank)
-    assert [each["probe"] for each in told].count(True) == 1
-    assert len(told) == 2
-    assert told[-1]["probe"], "the main process ends last"
+    reported = reports([TORCH_PYTHON, "train.py"], job, WORKERS="1", CONTEXT=context, **rank)
+    assert [each["probe"] for each in reported].count(True) == 1
+    assert len(reported) == 2
+    assert reported[-1]["probe"], "the main process ends last"
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
@@ -130,8 +130,8 @@ def test_ranks_that_are_children_of_one_python(
         f"    mp.start_processes(rank, nprocs=2, start_method={context!r})\n"
         "    train.report()\n"
     )
-    told = reports([TORCH_PYTHON, "spawning.py"], job)
-    assert [each["probe"] for each in told] == [True, True, False]
+    reported = reports([TORCH_PYTHON, "spawning.py"], job)
+    assert [each["probe"] for each in reported] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Bars and curves: whatever the values are, each is as wide as it was told to be."""
+"""Bars and curves: whatever the values are, each is as wide as it was asked to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many causes there are is told alike in the first line, on the main screen and on that of the findings."""
+"""How many causes there are is reported alike in the first line, on the main screen and on that of the findings."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def test_one_count_everywhere(scenario: str) -> None:
     assert +first == +small == on_main(judged)
     screen = FindingScreen()
     title = text_of(screen.draw(view(judged), 132, 40).lines[1])
-    told = re.search(r"(\d+) causes? of (\d+) active · (\d+) suspected · (\d+) cleared", title)
-    if told is None:
+    reported = re.search(r"(\d+) causes? of (\d+) active · (\d+) suspected · (\d+) cleared", title)
+    if reported is None:
         assert not listed(view(judged)) and not first.total()
         return
-    causes, *others = map(int, told.groups())
+    causes, *others = map(int, reported.groups())
     assert causes == first.total()
     states = Counter(finding.state for finding in judged.findings)
     assert others == [states["active"], len(judged.suspected), states["cleared"]]
@@ -55,7 +55,7 @@ def test_symptoms_to_come_of_what_is_active_are_not_suspected() -> None:
     cause = finding("HW201", "thermal slowdown", "warning", 6)
     ref = FindingRef(id=cause.id, subject=cause.subject)
     symptoms = [
-        finding("HW210", "utilisation low", "warning", gpu, "pending", explained_by=ref)
+        finding("HW210", "utilization low", "warning", gpu, "pending", explained_by=ref)
         for gpu in range(6)
     ]
     other = finding("HW202", "power cap", "warning", 7, "pending")

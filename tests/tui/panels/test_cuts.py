@@ -153,11 +153,11 @@ def whole(finding: Finding) -> list[str]:
 @pytest.mark.parametrize("width", [56, 80])
 def test_a_finding_in_full_cuts_nothing(scenario: str, width: int) -> None:
     judged = judgement(scenario)
-    for told in judged.findings:
-        page = finding_page(told, judged.findings, judged.frame, width)
+    for reported in judged.findings:
+        page = finding_page(reported, judged.findings, judged.frame, width)
         assert not any(ELLIPSIS in text_of(line) for line in page)
         said = joined(page)
-        assert packed(told.next_step) in said and all(each in said for each in whole(told))
+        assert packed(reported.next_step) in said and all(each in said for each in whole(reported))
 
 
 def test_what_to_do_stands_above_the_evidence() -> None:
@@ -181,7 +181,7 @@ async def test_enter_on_a_gpu_shows_all_that_its_row_leaves_out() -> None:
     assert packed("explained by HW201, GPU 6") in said
 
 
-def test_of_a_gpu_only_its_own_findings_are_told() -> None:
+def test_of_a_gpu_only_its_own_findings_are_reported() -> None:
     shown = view(judgement("thermal-throttle"))
     assert gpu_finding_lines(shown, 0, 80) == []
 

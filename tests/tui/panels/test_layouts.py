@@ -82,7 +82,7 @@ def test_every_panel_is_there_and_every_gpu_within_reach(size: tuple[int, int], 
 
 @given(width=st.integers(1, 250), height=st.integers(1, 50))
 @settings(max_examples=80)
-def test_where_nothing_fits_the_worst_is_still_told(width: int, height: int) -> None:
+def test_where_nothing_fits_the_worst_is_still_reported(width: int, height: int) -> None:
     if width >= MIN_WIDTH and height >= MIN_HEIGHT:
         return
     block = picture(view(judgement("gpu-lost")), width, height, draw_main)

@@ -73,7 +73,7 @@ def hidden(judged: Judgement) -> Judgement:
     return replace(changed(judged, jobs=(job,)), findings=findings)
 
 
-def test_waiting_inside_the_backward_is_not_told_as_work() -> None:
+def test_waiting_inside_the_backward_is_not_reported_as_work() -> None:
     judged = FRAMES[0]
     plain, inside = (
         {tuple(a.names): a for a in accounts(view(j))} for j in (judged, hidden(judged))
@@ -87,6 +87,6 @@ def test_waiting_inside_the_backward_is_not_told_as_work() -> None:
         assert account.origin == ("measured" if names == ("r3",) else "inferred")
 
 
-def test_without_that_finding_the_backward_is_told_as_it_is() -> None:
+def test_without_that_finding_the_backward_is_reported_as_it_is() -> None:
     judged = replace(hidden(FRAMES[0]), findings=())
     assert all("comm" not in account.shares for account in accounts(view(judged)))

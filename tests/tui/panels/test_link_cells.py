@@ -64,7 +64,7 @@ def test_it_fills_its_width(
 
 
 @pytest.mark.parametrize("width", [4, 11, 21])
-def test_a_road_that_is_nearly_full_is_warm(width: int) -> None:
+def test_a_link_that_is_nearly_full_is_warm(width: int) -> None:
     roles = {role for text, role in pcie(row(0.9 * LIMIT, 0.1 * LIMIT), width) if text.strip()}
     assert {"warm", "gauge"} <= roles
     assert "warm" not in {role for _, role in pcie(row(0.8 * LIMIT, 0.1 * LIMIT), width)}
@@ -92,7 +92,7 @@ def titles(width: int) -> str:
 
 
 @pytest.mark.parametrize("width", [96, 100, 115, 116, 117, 118, 120, 131, 132, 200])
-def test_both_roads_are_in_the_main_view_of_a_usual_terminal(width: int) -> None:
+def test_both_links_are_in_the_main_view_of_a_usual_terminal(width: int) -> None:
     assert "PCIe" in titles(width) and "NVLink" in titles(width)
 
 
@@ -102,7 +102,7 @@ def test_at_eighty_columns_the_notes_keep_their_room() -> None:
 
 
 @pytest.mark.parametrize("width", range(89, 140))
-def test_a_usual_note_can_be_read_beside_the_roads(width: int) -> None:
+def test_a_usual_note_can_be_read_beside_the_links(width: int) -> None:
     lines = gpu_block(view(judgement("two-islands")), width, 4).lines
     assert "SM activity low" in text_of(lines[1])
 
@@ -119,7 +119,7 @@ def test_rates_are_numbers_where_there_is_room(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", range(96, 128))
-def test_the_busier_way_of_each_road_is_a_number_from_96_columns(width: int) -> None:
+def test_the_busier_way_of_each_link_is_a_number_from_96_columns(width: int) -> None:
     fields = {
         "pcie_rx_bytes_per_second": 12.4e9,
         "pcie_tx_bytes_per_second": 2.0e9,
@@ -130,18 +130,18 @@ def test_the_busier_way_of_each_road_is_a_number_from_96_columns(width: int) -> 
     assert re.search(r"12\.4G↓|12↓", line) and re.search(r"182G?↑", line)
 
 
-def test_of_one_way_alone_that_one_is_told() -> None:
+def test_of_one_way_alone_that_one_is_reported() -> None:
     assert text(row(None, 2e9), 6) == " 2.0G↑"
     assert text(row(2e9, None), 6) == " 2.0G↓"
 
 
 @pytest.mark.parametrize("width", [6, 7])
-def test_a_full_road_is_warm_also_where_only_one_way_is_told(width: int) -> None:
+def test_a_full_link_is_warm_also_where_only_one_way_is_reported(width: int) -> None:
     roles = {role for text, role in pcie(row(0.1 * LIMIT, 0.9 * LIMIT), width) if text.strip()}
     assert roles == {"warm"}
 
 
-async def test_at_eighty_columns_the_screen_of_a_gpu_tells_both_roads_both_ways() -> None:
+async def test_at_eighty_columns_the_screen_of_a_gpu_tells_both_links_both_ways() -> None:
     fields = {
         "pcie_rx_bytes_per_second": 12.4e9,
         "pcie_tx_bytes_per_second": 2.0e9,

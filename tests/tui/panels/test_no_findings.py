@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gputop.probes.simulator import SCENARIOS
-from gputop.rules.finding import Blind, Judgement
+from gputop.rules.finding import Judgement, NotEvaluated
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.panels.main import draw
 from gputop.tui.screens.finding_screen import FindingScreen
@@ -21,7 +21,7 @@ TICK = "✓"
 
 def clean() -> Judgement:
     """A judgement in which everything was looked at and nothing found."""
-    return msgspec.structs.replace(judgement(), findings=(), rules=19, blind=())
+    return msgspec.structs.replace(judgement(), findings=(), rules=19, not_evaluated=())
 
 
 def main(judged: Judgement, width: int = 132, **how: Any) -> str:
@@ -75,16 +75,16 @@ def test_one_look_sees_a_stall_where_probes_tell_since_when() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 132])
 def test_no_tick_while_rules_cannot_look(width: int) -> None:
-    blind = (Blind(id="HW201", name="thermal slowdown", reason="no permission"),)
-    text = main(msgspec.structs.replace(clean(), blind=blind), width)
-    assert TICK not in text and "1 of 19 rules cannot look: no permission" in text
+    not_evaluated = (NotEvaluated(id="HW201", name="thermal slowdown", reason="no permission"),)
+    text = main(msgspec.structs.replace(clean(), not_evaluated=not_evaluated), width)
+    assert TICK not in text and "1 of 19 rules not evaluated: no permission" in text
 
 
 def test_findings_do_not_hide_that_rules_cannot_look() -> None:
-    blind = (Blind(id="HW201", name="thermal slowdown", reason="no permission"),)
+    not_evaluated = (NotEvaluated(id="HW201", name="thermal slowdown", reason="no permission"),)
     active = (finding("HW208", "GPU lost", "error", 3),)
-    text = main(msgspec.structs.replace(clean(), findings=active, blind=blind))
-    assert "1 of 19 rules cannot look" in text
+    text = main(msgspec.structs.replace(clean(), findings=active, not_evaluated=not_evaluated))
+    assert "1 of 19 rules not evaluated" in text
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -99,14 +99,14 @@ def test_in_no_scenario_but_the_healthy_one_is_all_clear(scenario: str) -> None:
 @pytest.mark.parametrize("found", [False, True])
 def test_the_findings_screen_names_the_rules_that_cannot_look(found: bool, width: int) -> None:
     why = "the ranks have no probe: start the job under `gputop run`"
-    blind = (
-        Blind(id="RUN407", name="straggler", reason=why),
-        Blind(id="HW201", name="thermal slowdown", reason="no permission"),
-        Blind(id="HW206", name="Xid", reason="no permission"),
+    not_evaluated = (
+        NotEvaluated(id="RUN407", name="straggler", reason=why),
+        NotEvaluated(id="HW201", name="thermal slowdown", reason="no permission"),
+        NotEvaluated(id="HW206", name="Xid", reason="no permission"),
     )
     active = (finding("HW202", "hardware slowdown", "error", 3),) if found else ()
-    judged = msgspec.structs.replace(clean(), findings=active, blind=blind)
+    judged = msgspec.structs.replace(clean(), findings=active, not_evaluated=not_evaluated)
     lines = FindingScreen().draw(view(judged), width, 90).lines
     text = " ".join(" ".join(map(text_of, lines)).split())
     assert f"{why}: RUN407" in text and "no permission: HW201, HW206" in text
-    assert ("3 rules cannot look" if found else "3 of 19 rules cannot look") in text
+    assert ("3 rules not evaluated" if found else "3 of 19 rules not evaluated") in text

@@ -80,7 +80,7 @@ async def test_the_same_finding_on_many_gpus_is_one_line() -> None:
     judged = judgement()
     judged = type(judged)(
         frame=judged.frame,
-        findings=tuple(finding("HW210", "utilisation low", "warning", gpu) for gpu in range(6)),
+        findings=tuple(finding("HW210", "utilization low", "warning", gpu) for gpu in range(6)),
     )
     app, _ = app_of(judged)
     async with running(app):
@@ -103,7 +103,7 @@ async def test_no_rank_with_phases_no_ledger() -> None:
         assert "Where the last" not in text(app)
 
 
-async def test_silence_is_told() -> None:
+async def test_silence_is_reported() -> None:
     clock = Clock()
     app, _ = app_of(clock=clock)
     async with running(app) as pilot:
@@ -120,7 +120,7 @@ async def test_silence_is_told() -> None:
         assert {role for said, role in values if said.strip()} <= QUIET
 
 
-async def test_the_end_is_told_with_its_reason() -> None:
+async def test_the_end_is_reported_with_its_reason() -> None:
     app, watch = app_of()
     async with running(app) as pilot:
         watch.end("the collector ended unexpectedly (signal 9)")
@@ -165,7 +165,7 @@ async def test_ascii_is_ascii(columns: int) -> None:
                 assert painted is not None and painted.isascii()
 
 
-async def test_no_colour_is_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_color_is_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app, _ = app_of(judgement("input-bound"))
     async with running(app):
@@ -226,7 +226,7 @@ async def test_a_lost_gpu_in_full_says_since_when_and_shows_no_rows_of_dashes() 
     assert "Xid 79" in shown and "– · default –" not in shown and "stops at –" not in shown
 
 
-def test_without_colours_no_two_parts_of_a_bar_look_alike() -> None:
+def test_without_colors_no_two_parts_of_a_bar_look_alike() -> None:
     letters = [*LETTERS.values(), *(letter_of(name) for name in ("rollout", "Sampling"))]
     for shown in (letters, [to_ascii(letter) for letter in letters]):
         assert len(set(shown)) == len(shown)
@@ -235,7 +235,7 @@ def test_without_colours_no_two_parts_of_a_bar_look_alike() -> None:
 @pytest.mark.parametrize("severity", ["error", "warning", "info"])
 async def test_findings_of_every_severity_are_counted(severity: Severity) -> None:
     judged = judgement()
-    found = (finding("HW210", "utilisation low", severity, 2),)
+    found = (finding("HW210", "utilization low", severity, 2),)
     app, _ = app_of(type(judged)(frame=judged.frame, findings=found))
     async with running(app):
         mark, _ = severity_mark(severity)
@@ -255,7 +255,7 @@ async def test_little_memory_is_not_nought() -> None:
         assert "0.4/24.0 GiB" in text(app)
 
 
-@pytest.mark.parametrize("scenario", ["input-bound", "hollow"])
+@pytest.mark.parametrize("scenario", ["input-bound", "without work"])
 async def test_what_is_an_average_says_so(scenario: str) -> None:
     judged = judgement(scenario)
     app, _ = app_of(judged)
@@ -278,10 +278,10 @@ async def test_a_finding_that_is_going_says_that_it_is_not_seen_any_more() -> No
         assert text(app).count("GPU lost") == 1, "and its row does not say it"
 
 
-async def test_symptoms_of_one_rule_with_two_names_are_told_apart() -> None:
+async def test_symptoms_of_one_rule_with_two_names_are_reported_apart() -> None:
     judged = judgement("straggler")
     names = {each.subject.gpu: each.name for each in judged.active if each.id == "HW210"}
-    assert names == {**dict.fromkeys(range(8), "SM activity low"), 3: "utilisation low"}
+    assert names == {**dict.fromkeys(range(8), "SM activity low"), 3: "utilization low"}
     app, _ = app_of(judged)
     async with running(app):
-        assert "utilisation low, GPU 3 · SM activity low, GPU 0-2,4-7" in text(app)
+        assert "utilization low, GPU 3 · SM activity low, GPU 0-2,4-7" in text(app)

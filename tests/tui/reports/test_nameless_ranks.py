@@ -1,4 +1,4 @@
-"""Ranks that do not tell their number are told by their pid."""
+"""Ranks that do not tell their number are reported by their pid."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def test_in_a_report_their_pids_stand_for_them() -> None:
     named = [line for line in group_lines(job, frame, stacks=False) if line.startswith("rank")]
     assert [line.partition(":")[0] for line in named] == ["rank 3", "ranks 0, 1, 2, 4, 5, 6, 7"]
     nameless = replace(job, ranks=tuple(replace(rank, rank=None) for rank in job.ranks))
-    told = [line.partition(":")[0] for line in group_lines(nameless, frame, stacks=False)]
+    reported = [line.partition(":")[0] for line in group_lines(nameless, frame, stacks=False)]
     pids = [rank.pid for rank in job.ranks]
-    assert told == [f"pid {pids.pop(3)}", f"pids {', '.join(map(str, pids))}"]
+    assert reported == [f"pid {pids.pop(3)}", f"pids {', '.join(map(str, pids))}"]
 
 
 def test_in_a_finding_too() -> None:

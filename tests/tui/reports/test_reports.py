@@ -76,11 +76,11 @@ def test_no_python_says_so() -> None:
     ended = gputop("doctor", str(other.pid), "--format", "json")
     other.kill()
     other.wait()
-    means = {each["name"]: each for each in json.loads(ended.stdout)["means"]}
-    assert means["stacks"]["reason"] == f"process {other.pid} (sleep) does not run Python"
-    assert means["threads and counters"]["open"]
-    assert means["probe"]["reason"].startswith("no probe in it")
-    assert "stops it for about" in means["exact stacks"]["cost"]
+    access_methods = {each["name"]: each for each in json.loads(ended.stdout)["access_methods"]}
+    assert access_methods["stacks"]["reason"] == f"process {other.pid} (sleep) does not run Python"
+    assert access_methods["threads and counters"]["open"]
+    assert access_methods["probe"]["reason"].startswith("no probe in it")
+    assert "stops it for about" in access_methods["exact stacks"]["cost"]
 
 
 def test_a_job_by_its_name(sleeper: int) -> None:
@@ -99,7 +99,7 @@ def test_a_name_that_nothing_has() -> None:
 
 
 @pytest.mark.parametrize(
-    ("votes", "share", "told"),
+    ("dumps", "share", "reported"),
     [
         (1, 1.0, "1 of 1 stack"),
         (3, 1.0, "3 of 3 stacks"),
@@ -108,22 +108,22 @@ def test_a_name_that_nothing_has() -> None:
         (100, 0.5, "50 % ± 10 % of 100 stacks"),
     ],
 )
-def test_a_share_is_told_of_enough_stacks_only(votes: int, share: float, told: str) -> None:
+def test_a_share_is_reported_of_enough_stacks_only(dumps: int, share: float, reported: str) -> None:
     rank = RankFrame(
         rank=0,
         pid=7,
         start_time_seconds=1.0,
         activity=ActivityFrame(state="R"),
-        phase_votes=votes,
+        phase_dumps=dumps,
         phase_share=share,
-        phase_margin=margin(share, votes),
+        phase_margin=margin(share, dumps),
     )
     (line,) = rank_lines(JobFrame(id="job", name="train.py", ranks=(rank,)))
-    assert line.endswith(f", {told}")
+    assert line.endswith(f", {reported}")
 
 
 @pytest.mark.parametrize("state", ["T", "t", "S"])
-def test_a_stopped_rank_is_told_to_be_stopped(state: str) -> None:
+def test_a_stopped_rank_is_reported_to_be_stopped(state: str) -> None:
     rank = RankFrame(
         rank=0,
         pid=7,

@@ -54,7 +54,9 @@ def stacks(pid: int, *words: str) -> str:
     return done.stdout
 
 
-def test_of_a_worker_its_own_stack_is_told_beside_those_of_the_ranks(job: tuple[int, int]) -> None:
+def test_of_a_worker_its_own_stack_is_reported_beside_those_of_the_ranks(
+    job: tuple[int, int],
+) -> None:
     rank, worker = job
     shown = stacks(worker)
     of_ranks, colon, of_worker = shown.partition(f"\nworker {worker} of rank 0:\n")
@@ -67,7 +69,7 @@ def test_of_a_worker_its_own_stack_is_told_beside_those_of_the_ranks(job: tuple[
     assert as_json["stack"][0]["name"] == "load_for_ever"
 
 
-def test_of_a_rank_no_worker_is_told(job: tuple[int, int]) -> None:
+def test_of_a_rank_no_worker_is_reported(job: tuple[int, int]) -> None:
     rank, _ = job
     assert "worker" not in stacks(rank)
     assert json.loads(stacks(rank, "--format", "json"))["worker"] is None

@@ -39,7 +39,7 @@ def dumped(state_after: str) -> Reply:
     return Reply(command_id=1, ok=True, data={"stack": msgspec.to_builtins(reading)})
 
 
-async def test_the_pause_is_told_before_anything_happens() -> None:
+async def test_the_pause_is_reported_before_anything_happens() -> None:
     app, watch = app_of()
     watch.reply = dumped("S")
     async with running(app, (160, 43)) as pilot:

@@ -13,7 +13,7 @@ from gputop.probes.model.frame import Frame
 from gputop.probes.model.job_frames import JobFrame, RankFrame
 from gputop.probes.model.probe_readings import CollectiveReading, DdpReading
 from gputop.probes.model.rank_activity import ActivityFrame
-from gputop.probes.model.rank_history import RankPast
+from gputop.probes.model.rank_history import RankHistory
 from gputop.rules.finding import Evidence, Judgement, Subject
 from gputop.tui.drawing.glyphs import BLOCK, WAITS, to_ascii
 from gputop.tui.drawing.lines import text_of, width_of
@@ -201,7 +201,7 @@ def rows_by_rank(shown: View) -> dict[str, str]:
     return rows
 
 
-def test_the_straggler_is_told_and_so_is_its_phase() -> None:
+def test_the_straggler_is_reported_and_so_is_its_phase() -> None:
     said = text(drawn(view(judgement("straggler")), 132, 42))
     row = next(line for line in said.splitlines() if line.startswith(" r3 "))
     assert "delays 7: 4" in row
@@ -260,7 +260,7 @@ def test_one_rank_without_a_probe_among_others_says_so() -> None:
     assert said.count("no probe in this process") == 1
 
 
-def test_outliers_are_told_from_usual_steps_whatever_they_are() -> None:
+def test_outliers_are_reported_from_usual_steps_whatever_they_are() -> None:
     usual = [1.0, 1.01, 0.99, 1.02, 0.98] * 6
     assert max(usual) < outlier_seconds(sorted([*usual, 9.0, 12.0])) < 1.3
     noisy = [0.5, 1.0, 1.5] * 10
@@ -269,13 +269,13 @@ def test_outliers_are_told_from_usual_steps_whatever_they_are() -> None:
 
 def with_steps(judged: Judgement, seconds: list[float]) -> Frame:
     rank = judged.frame.jobs[0].ranks[0]
-    past = RankPast(
+    past = RankHistory(
         pid=rank.pid,
         start_time_seconds=rank.start_time_seconds,
         reading_seconds=1.0,
         steps=tuple(step(number, 1.0, each) for number, each in enumerate(seconds)),
     )
-    return changed(judged, pasts=(past,)).frame
+    return changed(judged, rank_histories=(past,)).frame
 
 
 def test_an_odd_step_is_drawn_in_another_role() -> None:
@@ -339,8 +339,8 @@ def test_a_rank_s_facts_say_what_of_it_is_not_read_and_what_is_not_waited_for() 
     judged = judgement()
     (job,) = judged.frame.jobs
     rank = job.ranks[0]
-    told = judged.frame.probe(rank.pid, rank.start_time_seconds)
-    assert told
+    reported = judged.frame.probe(rank.pid, rank.start_time_seconds)
+    assert reported
     assert "not read" not in facts(judged.frame, job, rank)
     now = judged.frame.monotonic_seconds
     odd = (
@@ -356,7 +356,9 @@ def test_a_rank_s_facts_say_what_of_it_is_not_read_and_what_is_not_waited_for() 
     ddp = DdpReading(
         backward_compute_seconds=0.002, backward_comm_seconds=0.005, backward_overlap_seconds=0.0015
     )
-    changed_probe = msgspec.structs.replace(told, steps_left_out=12345, collectives=odd, ddp=ddp)
+    changed_probe = msgspec.structs.replace(
+        reported, steps_left_out=12345, collectives=odd, ddp=ddp
+    )
     shown = facts(changed(judged, probes=(changed_probe,)).frame, job, rank)
     assert "12 345 · too many came at once" in shown
     assert "all_reduce no. 7 · launched 3.0 s ago, not waited for yet" in shown

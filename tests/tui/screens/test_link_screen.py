@@ -44,7 +44,7 @@ def drawn(shown: View, width: int, height: int) -> Block:
     width=st.integers(min_value=20, max_value=250),
     height=st.integers(min_value=5, max_value=70),
     scenario=st.sampled_from(SCENARIOS),
-    filter=st.sampled_from(["", "mlx5", "GPU", "no such road"]),
+    filter=st.sampled_from(["", "mlx5", "GPU", "no such link"]),
     links=st.integers(min_value=0, max_value=40),
     topology=st.booleans(),
 )
@@ -59,13 +59,13 @@ def test_it_has_exactly_its_size(
     drawn(view(judged, filter=filter), width, height)
 
 
-def test_roads_with_findings_come_first() -> None:
+def test_links_with_findings_come_first() -> None:
     lines = text(view(judgement("link-down"))).splitlines()
     assert lines[3].split()[:3] == ["mlx5_3/1", "IB", "down"]
     assert "RDMA port down" in lines[3]
 
 
-def test_every_road_is_within_reach() -> None:
+def test_every_link_is_within_reach() -> None:
     shown = view(judgement("link-down"))
     for link in shown.frame.links:
         chosen = msgspec.structs.replace(shown, selected=link_target(link.id))
@@ -295,7 +295,7 @@ async def test_a_key_shows_the_links_of_the_selected_gpu_and_arrows_those_of_oth
         assert "Links" in shown_text(app)
 
 
-def test_a_small_terminal_keeps_the_roads() -> None:
+def test_a_small_terminal_keeps_the_links() -> None:
     shown = text(view(judgement("link-down")), 60, 15)
     assert "mlx5_3/1" in shown
     assert "Topology" not in shown
@@ -340,7 +340,7 @@ def test_hints_of_what_sends_traffic_up() -> None:
     assert "IOMMU on" in shown
 
 
-def test_a_road_of_which_nothing_is_known() -> None:
+def test_a_link_of_which_nothing_is_known() -> None:
     bare = LinkFrame(id="rxe0/1", kind="rdma", missing={"rx_bytes_per_second": "not counted"})
     judged = changed(judgement(), links=(bare,))
     (row,) = [line for line in text(view(judged)).splitlines() if "rxe0/1" in line]
@@ -398,15 +398,15 @@ def test_tcp_that_loses_says_so() -> None:
     assert " 3.10 % " in row and "▲ TCP retransmissions" in row
 
 
-def test_tcp_that_is_not_told_says_why() -> None:
+def test_tcp_that_is_not_reported_says_why() -> None:
     judged = judgement()
     assert judged.frame.host is not None
     silent = msgspec.structs.replace(
         judged.frame.host,
         tcp_sent_segments=None,
-        missing={"tcp_sent_segments": "not told by this kernel"},
+        missing={"tcp_sent_segments": "not reported by this kernel"},
     )
-    assert "TCP  not told by this kernel" in text(view(changed(judged, host=silent)))
+    assert "TCP  not reported by this kernel" in text(view(changed(judged, host=silent)))
     assert "TCP  the host is not read" in text(view(changed(judged, host=None)))
 
 
@@ -419,7 +419,7 @@ async def test_enter_goes_to_the_finding() -> None:
         assert app.screen.name == "findings"
 
 
-def test_findings_of_a_road_need_not_be_in_the_frame() -> None:
+def test_findings_of_a_link_need_not_be_in_the_frame() -> None:
     judged = judgement("link-down")
     bare = Judgement(frame=judged.frame)
     assert "RDMA port down" not in text(view(bare))

@@ -49,14 +49,14 @@ def test_main_in_ascii(snap_compare: Compare) -> None:
     assert compared(snap_compare, app, 132, 43)
 
 
-def test_main_without_colours(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_main_without_colors(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app, _ = app_of(judgement("gpu-lost"))
     assert compared(snap_compare, app, 132, 43)
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
-def test_main_in_colours_of_our_own(snap_compare: Compare, theme: str) -> None:
+def test_main_in_colors_of_our_own(snap_compare: Compare, theme: str) -> None:
     app, _ = app_of(judgement(THERMAL))
     app.theme = theme
     assert compared(snap_compare, app, 132, 43)
@@ -150,7 +150,7 @@ def test_a_job_that_hangs_in_ascii(snap_compare: Compare) -> None:
     assert compared(snap_compare, app, 132, 43, ["2"])
 
 
-def test_a_job_with_a_dead_rank_without_colours(
+def test_a_job_with_a_dead_rank_without_colors(
     snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -199,7 +199,7 @@ def test_the_tree_of_stacks_in_ascii(snap_compare: Compare) -> None:
     assert compared(snap_compare, app, 80, 24, ["5", "tab"])
 
 
-def test_stacks_without_colours(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stacks_without_colors(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     app, _ = app_of(with_stacks("input-bound"))
     assert compared(snap_compare, app, 80, 24, ["5", "down"])

@@ -1,4 +1,4 @@
-"""The stacks screen: every size, groups and tree, reasons where there are none, wishes, copying and saving."""
+"""The stacks screen: every size, groups and tree, reasons where there are none, requests, copying and saving."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def with_samples(judged: Judgement, count: int, **shares: float) -> Judgement:
     return changed(judged, jobs=(msgspec.structs.replace(job, ranks=ranks),))
 
 
-def test_shares_are_told_with_their_error_and_only_from_enough_samples() -> None:
+def test_shares_are_reported_with_their_error_and_only_from_enough_samples() -> None:
     judged = with_stacks("straggler")
     assert "host phases" not in text(drawn(view(judged)))
     few = with_samples(judged, 43)
     assert "host phases: 43 of 100 samples so far" in text(drawn(view(few)))
     enough = with_samples(judged, 142, data=0.25, backward=0.75)
-    told = "host phases of 142 samples: backward 75 % ±7 %, data 25 % ±7 %"
-    assert told in text(drawn(view(enough), width=200))
+    reported = "host phases of 142 samples: backward 75 % ±7 %, data 25 % ±7 %"
+    assert reported in text(drawn(view(enough), width=200))
 
 
 def last_line(app: GputopApp) -> str:
@@ -161,9 +161,11 @@ def test_the_selected_rank_is_shown_with_its_threads() -> None:
 
 
 def test_how_they_were_taken_is_said() -> None:
-    judged = with_readings(with_stacks("gpu-lost"), torn=1)
+    judged = with_readings(with_stacks("gpu-lost"), inconsistent_dumps=1)
     how = text(drawn(view(judged))).splitlines()[2]
-    assert "py-spy, nonblocking · 3 samples · 1.0 s old · 8 of 40 torn · 31 ms a dump" in how
+    assert (
+        "py-spy, nonblocking · 3 samples · 1.0 s old · 8 of 40 inconsistent · 31 ms a dump" in how
+    )
 
 
 def test_a_refusal_names_its_remedy_and_the_threads_are_shown_instead() -> None:
@@ -193,7 +195,7 @@ def test_a_refusal_names_its_remedy_and_the_threads_are_shown_instead() -> None:
     assert "sleeps (S)" in shown
     assert "in futex_wait_queue, a wait for lock" in shown
     assert "CPU 0.0 cores" in shown
-    assert "data  told by the threads" in shown
+    assert "data  reported by the threads" in shown
     assert "named threads, of 60 threads" in shown
     assert "pt_autograd_0" in shown
 
@@ -225,26 +227,26 @@ async def test_stacks_are_asked_for_while_it_is_open_and_not_after() -> None:
     clock = Clock()
     app, watch = app_of(with_stacks("gpu-lost"), clock=clock)
     async with running(app) as pilot:
-        assert watch.wishes == []
+        assert watch.requests == []
         await pilot.press("5")
         await pilot.pause()
         pids = tuple(range(51830, 51838))
-        assert watch.wishes == [(pids, 3.0)]
+        assert watch.requests == [(pids, 3.0)]
         watch.push(with_stacks("gpu-lost"))
         await pilot.pause()
-        assert len(watch.wishes) == 1
+        assert len(watch.requests) == 1
         clock.now += 1.0
         watch.push(with_stacks("gpu-lost"))
         await pilot.pause()
-        assert watch.wishes[1:] == [(pids, 3.0)]
+        assert watch.requests[1:] == [(pids, 3.0)]
         await pilot.press("escape")
         await pilot.pause()
-        assert watch.wishes[-1] == (pids, 0.0)
-        before = len(watch.wishes)
+        assert watch.requests[-1] == (pids, 0.0)
+        before = len(watch.requests)
         clock.now += 5.0
         watch.push(with_stacks("gpu-lost"))
         await pilot.pause()
-        assert len(watch.wishes) == before
+        assert len(watch.requests) == before
 
 
 async def test_under_another_screen_nothing_is_asked_for() -> None:
@@ -254,10 +256,10 @@ async def test_under_another_screen_nothing_is_asked_for() -> None:
         await pilot.pause()
         await pilot.press("question_mark")
         await pilot.pause()
-        assert watch.wishes[-1][1] == 0.0
+        assert watch.requests[-1][1] == 0.0
         await pilot.press("escape")
         await pilot.pause()
-        assert watch.wishes[-1][1] == 3.0
+        assert watch.requests[-1][1] == 3.0
 
 
 async def test_nothing_is_asked_for_while_the_picture_is_held() -> None:
@@ -266,7 +268,7 @@ async def test_nothing_is_asked_for_while_the_picture_is_held() -> None:
     async with running(app) as pilot:
         await pilot.press("space", "5")
         await pilot.pause()
-        assert watch.wishes == []
+        assert watch.requests == []
 
 
 async def test_up_and_down_walk_through_the_ranks_and_enter_opens_one() -> None:

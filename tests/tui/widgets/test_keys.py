@@ -143,14 +143,16 @@ ACTS = {"slash": "filter", "s": "sort", "x": "signal the selected process"}
 
 @pytest.mark.parametrize("key", ACTS)
 @pytest.mark.parametrize("where", SCREENS)
-async def test_a_key_is_told_where_it_does_something_and_nowhere_else(where: str, key: str) -> None:
+async def test_a_key_is_reported_where_it_does_something_and_nowhere_else(
+    where: str, key: str
+) -> None:
     app, _ = app_of(judgement("thermal-throttle"))
     async with running(app) as pilot:
         await press(pilot, *SCREENS[where])
-        told = {keys.does for keys in all_keys(app.screen)}
+        reported = {keys.does for keys in all_keys(app.screen)}
         before = shown(app)
         await press(pilot, key)
-        assert (shown(app) != before) is (ACTS[key] in told)
+        assert (shown(app) != before) is (ACTS[key] in reported)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ async def test_no_key_does_two_things() -> None:
     async with running(app) as pilot:
         for keys in SCREENS.values():
             await press(pilot, *keys)
-            names = [name for told in all_keys(app.screen) for name in told.names.split()]
+            names = [name for reported in all_keys(app.screen) for name in reported.names.split()]
             assert len(names) == len(set(names)), (app.screen.name, sorted(names))
             await press(pilot, "escape", "escape")
 

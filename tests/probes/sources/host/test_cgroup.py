@@ -14,7 +14,7 @@ from gputop.probes.sources.host import cgroup_files as files
 from gputop.probes.sources.host.cgroup import CgroupSource
 from gputop.probes.sources.procfs import cgroup_paths as paths
 from gputop.probes.sources.protocol import SourceAbsent
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 from fixtures.proc_tree import ProcTree
 
@@ -31,9 +31,9 @@ def tree(tmp_path: Path) -> ProcTree:
 
 
 def read(tree: ProcTree, *pids: int) -> tuple[CgroupReading, ...]:
-    interest = Interest()
-    interest.set_gpu(0, pids)
-    return CgroupSource(interest, tree.root).read()
+    watchlist = Watchlist()
+    watchlist.set_gpu(0, pids)
+    return CgroupSource(watchlist, tree.root).read()
 
 
 def group(tree: ProcTree, path: str, **contents: str) -> None:
@@ -199,9 +199,9 @@ def test_process_gone_and_none_mounted(tree: ProcTree) -> None:
 
 
 def test_own_group() -> None:
-    interest = Interest()
-    interest.attach(os.getpid())
-    source = CgroupSource(interest)
+    watchlist = Watchlist()
+    watchlist.attach(os.getpid())
+    source = CgroupSource(watchlist)
     (found,) = source.read()
     memberships = paths.parse_memberships(Path("/proc/self/cgroup").read_bytes())
     assert found.path == paths.single_path(memberships)

@@ -15,7 +15,7 @@ from gputop.probes.model.topology_frames import PlacementFrame
 from gputop.probes.sources.host.numa import NumaSource, cpu_ranges
 from gputop.probes.sources.host.numa_text import parse_numa_maps, parse_running_cpu
 from gputop.probes.sources.protocol import SourceAbsent, SourceUnsupported
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 from fixtures.pci_tree import PciTree
 from fixtures.proc_tree import ProcTree
@@ -43,8 +43,8 @@ class Host:
         self.proc = ProcTree(root)
         self.pci = PciTree(root)
         self.clock = Clock()
-        self.interest = Interest()
-        self.source = NumaSource(self.interest, root, self.clock)
+        self.watchlist = Watchlist()
+        self.source = NumaSource(self.watchlist, root, self.clock)
 
     def process(self, pid: int, cpus: str = "0-7", running: int = 1, maps: str = MAPS) -> None:
         self.proc.process(pid, cpus=cpus)
@@ -69,7 +69,7 @@ def host(tmp_path: Path) -> Host:
 
 def test_a_process(host: Host) -> None:
     host.process(50, cpus="0-3", running=2)
-    host.interest.set_gpu(0, [50])
+    host.watchlist.set_gpu(0, [50])
     placed = host.read()[50]
     assert (placed.cpus, placed.allowed_nodes, placed.running_node) == ("0-3", (0,), 0)
     assert placed.memory_bytes == {0: 100 * PAGE, 1: 205 * PAGE + 2 * 2048 * 1024}
@@ -79,7 +79,7 @@ def test_a_process(host: Host) -> None:
 def test_pages_are_counted_of_one_process_a_round(host: Host) -> None:
     for pid in (50, 51):
         host.process(pid)
-    host.interest.set_gpu(0, [50, 51])
+    host.watchlist.set_gpu(0, [50, 51])
     first = host.read()
     assert (first[50].memory_bytes is None, first[51].memory_bytes is None) == (False, True)
     assert first[51].missing["memory_bytes"] == "not counted yet"
@@ -96,11 +96,11 @@ def test_pages_are_counted_of_one_process_a_round(host: Host) -> None:
 
 def test_each_round_sees_who_is_there_and_where_it_runs_now(host: Host) -> None:
     host.process(50)
-    host.interest.set_gpu(0, [50])
+    host.watchlist.set_gpu(0, [50])
     assert host.read()[50].running_node == 0
     host.process(50, running=5)
     host.process(51)
-    host.interest.set_gpu(1, [51])
+    host.watchlist.set_gpu(1, [51])
     found = host.read()
     assert found.keys() == {50, 51}
     assert found[50].running_node == 1
@@ -128,7 +128,7 @@ def test_no_nodes(tmp_path: Path) -> None:
 
 def test_a_process_that_has_ended_or_sleeps_hard(host: Host) -> None:
     host.proc.process(50, state="D")
-    host.interest.set_gpu(0, [50, 51])
+    host.watchlist.set_gpu(0, [50, 51])
     placed = host.read()
     assert placed.keys() == {50}
     assert "uninterruptible sleep" in placed[50].missing["memory_bytes"]
@@ -145,11 +145,11 @@ def test_a_process_that_has_ended_or_sleeps_hard(host: Host) -> None:
         ("rubbish N=1 Nx=2 N1=-5\n", "the kernel counts no pages of it"),
     ],
 )
-def test_pages_that_are_not_told(host: Host, maps: str | None, why: str) -> None:
+def test_pages_that_are_not_reported(host: Host, maps: str | None, why: str) -> None:
     host.process(50, maps=maps or "")
     if maps is None:
         (host.proc.root / "proc/50/numa_maps").unlink()
-    host.interest.set_gpu(0, [50])
+    host.watchlist.set_gpu(0, [50])
     placed = host.read()[50]
     assert (placed.memory_bytes, placed.missing["memory_bytes"]) == (None, why)
 

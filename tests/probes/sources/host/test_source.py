@@ -103,7 +103,7 @@ def test_a_disk_made_of_others_does_not_count(tree: ProcTree) -> None:
     assert [found.name for found in read(tree).disks or ()] == ["nvme0n1"]
 
 
-def test_without_sys_partitions_are_told_by_name(tree: ProcTree) -> None:
+def test_without_sys_partitions_are_reported_by_name(tree: ProcTree) -> None:
     tree.write("proc/diskstats", "".join(map(disk, ("sda", "sda1", "nvme1n1", "nvme1n1p2", "md0"))))
     (tree.root / "sys/block").rename(tree.root / "sys/gone")
     assert [found.name for found in read(tree).disks or ()] == ["sda", "nvme1n1"]

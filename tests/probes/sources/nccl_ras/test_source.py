@@ -16,8 +16,8 @@ import pytest
 from gputop.probes.sources.nccl_ras.source import RasSource
 from gputop.probes.sources.procfs.target import start_time_of
 from gputop.probes.sources.protocol import SourceAbsent
-from gputop.probes.sources.stack_requests import StackWishes
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.stack_requests import StackRequests
+from gputop.probes.sources.watchlist import Watchlist
 
 from support.ras_server import rank, serving
 
@@ -41,10 +41,10 @@ def process(port: int, *before: str) -> Iterator[int]:
         running.communicate()
 
 
-def watching(*pids: int) -> tuple[RasSource, StackWishes]:
-    interest, wishes = Interest(), StackWishes()
-    interest.set_ranks({pid: start_time_of(pid) or 0.0 for pid in pids})
-    return RasSource(interest, wishes), wishes
+def watching(*pids: int) -> tuple[RasSource, StackRequests]:
+    watchlist, requests = Watchlist(), StackRequests()
+    watchlist.set_ranks({pid: start_time_of(pid) or 0.0 for pid in pids})
+    return RasSource(watchlist, requests), requests
 
 
 def answer(*pids: int) -> bytes:
@@ -56,9 +56,9 @@ def answer(*pids: int) -> bytes:
 
 def test_it_is_asked_only_when_somebody_looks_closer() -> None:
     with serving() as port, process(port) as pid:
-        source, wishes = watching(pid)
+        source, requests = watching(pid)
         assert source.read() == ()
-        wishes.want([pid], 10.0)
+        requests.want([pid], 10.0)
         assert source.read() == ()  # the server's job is another one
 
 
@@ -66,8 +66,8 @@ def test_counts_by_the_pids_here() -> None:
     body = bytearray()
     with serving(body=body) as port, process(port) as pid:
         body += answer(pid, 7)
-        source, wishes = watching(pid)
-        wishes.want([pid], 10.0)
+        source, requests = watching(pid)
+        requests.want([pid], 10.0)
         (found,) = source.read()
         assert source.read() == (found,)  # not asked again so soon
     assert (found.id, found.size) == ("0xabc", 2)
@@ -87,17 +87,17 @@ def test_a_process_of_a_container_is_known_by_its_pid_within() -> None:
         process(port, "unshare", "--pid", "--fork", "--mount-proc") as outer,
     ):
         pid = int(Path(f"/proc/{outer}/task/{outer}/children").read_text())
-        source, wishes = watching(pid)
-        wishes.want([pid], 10.0)
+        source, requests = watching(pid)
+        requests.want([pid], 10.0)
         (found,) = source.read()
     assert found.ranks[0].pid == pid
 
 
 def test_nobody_listens() -> None:
     with process(1) as pid:
-        source, wishes = watching(pid)
-        wishes.want([pid], 10.0)
+        source, requests = watching(pid)
+        requests.want([pid], 10.0)
         with pytest.raises(SourceAbsent):
             source.read()
-        wishes.want([pid], 0.0)
+        requests.want([pid], 0.0)
         assert source.read() == ()

@@ -405,11 +405,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 from gputop.probes.sources.nvml.driver import NvmlDriver
 from gputop.probes.sources.protocol import SourceError
 try:
-    NvmlDriver(print, Interest(), proc=Path({str(tmp_path)!r})).read()
+    NvmlDriver(print, Watchlist(), proc=Path({str(tmp_path)!r})).read()
 except SourceError as error:
     print(error.reason)
 """

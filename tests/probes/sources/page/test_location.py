@@ -191,8 +191,8 @@ def test_a_directory_of_another_user_is_not_looked_into(node: Node) -> None:
 def test_another_version_is_named(node: Node, version: int) -> None:
     page = MadePage(version=version)
     page.save(node.folder)
-    told = rf"layout {version} and this gputop reads {layout.VERSION}: install"
-    with pytest.raises(PageRefused, match=told):
+    reported = rf"layout {version} and this gputop reads {layout.VERSION}: install"
+    with pytest.raises(PageRefused, match=reported):
         node.find()
     page.let_go()
 

@@ -42,9 +42,9 @@ ASKS_OFTEN = """
 import sys
 from gputop.probes.attach.control_client import ask
 pid = int(sys.argv[1])
-told = [ask(pid, {"command": name}) for _ in range(20) for name in ("status", "stacks")]
-assert all(each["pid"] == pid for each in told[::2]) and all(each["text"] for each in told[1::2])
-print(len(told), "answers")
+reported = [ask(pid, {"command": name}) for _ in range(20) for name in ("status", "stacks")]
+assert all(each["pid"] == pid for each in reported[::2]) and all(each["text"] for each in reported[1::2])
+print(len(reported), "answers")
 """
 
 
@@ -104,7 +104,7 @@ def test_two_monitors_and_their_clients_see_the_same_and_leave_the_job_alone() -
         for before, after in zip(first, later, strict=True):
             assert before.step is not None and after.step is not None
             assert after.step > before.step
-            assert after.trouble is None
+            assert after.error is None
         (page,) = running.pages()
         os.kill(running.pid, signal.SIGKILL)
         dead = [until(frames, running.pid, ended=True) for frames in (one, other)]

@@ -54,7 +54,7 @@ def test_values(reader: Read) -> None:
     assert (reading.samples, reading.tokens, reading.skipped_steps) == (160.0, None, 1)
     assert (reading.rank, reading.local_rank, reading.world_size) == (3, 3, 8)
     assert (reading.torch_version, reading.cuda_version) == ("2.9.1", "13.0")
-    assert reading.hooks == FACTS["hooks"]
+    assert reading.instruments == FACTS["hooks"]
     assert reading.allocator == AllocatorReading(allocated_bytes=10, reserved_bytes=20, ooms=0)
     assert reading.ddp == DdpReading(backward_compute_seconds=0.002, backward_comm_seconds=0.005)
     assert (reading.gc_pauses, reading.gc_pause_seconds, reading.recompiles) == (2, 0.5, 1)
@@ -190,7 +190,9 @@ def test_the_main_loop_may_run_in_another_thread(reader: Read) -> None:
     assert [each.phase for each in reading.threads] == ["startup"]
 
 
-def test_a_thread_that_has_ended_is_not_told_and_its_slot_may_be_taken_anew(reader: Read) -> None:
+def test_a_thread_that_has_ended_is_not_reported_and_its_slot_may_be_taken_anew(
+    reader: Read,
+) -> None:
     now = time.monotonic_ns()
     page = trained_page(now)
     made = reader(page)
@@ -257,27 +259,27 @@ def test_steps_come_with_all_they_have(reader: Read) -> None:
     assert (newest.run_ahead_seconds, newest.loss, newest.samples) == (0.2, 2.5, 32.0)
 
 
-def test_only_new_steps_and_changed_ones_are_told_and_each_of_them_twice(reader: Read) -> None:
+def test_only_new_steps_and_changed_ones_are_reported_and_each_of_them_twice(reader: Read) -> None:
     now = time.monotonic_ns()
     page = trained_page(now)
     made = reader(page)
 
-    def told() -> list[int]:
+    def reported() -> list[int]:
         return [each.number for each in made.read(now).steps]
 
-    assert told() == [1, 2, 3, 4, 5]
-    assert told() == [1, 2, 3, 4, 5]
-    assert told() == []
+    assert reported() == [1, 2, 3, 4, 5]
+    assert reported() == [1, 2, 3, 4, 5]
+    assert reported() == []
     page.step(5, step(6, now))
     page.newest(step(6, now))
-    assert told() == [6]
+    assert reported() == [6]
     page.step(3, step(4, now - 2 * SECOND, gpu=SECOND))
-    assert told() == [4, 6]
-    assert told() == [4]
-    assert told() == []
+    assert reported() == [4, 6]
+    assert reported() == [4]
+    assert reported() == []
 
 
-def test_a_step_that_is_being_stored_when_first_seen_is_told_later(reader: Read) -> None:
+def test_a_step_that_is_being_stored_when_first_seen_is_reported_later(reader: Read) -> None:
     now = time.monotonic_ns()
     page = trained_page(now)
     at = layout.STEPS_AT + 4 * layout.STEP_SIZE
@@ -301,7 +303,7 @@ def test_the_ring_of_steps_goes_round(reader: Read) -> None:
     assert [each.number for each in made.read(now).steps][-10:] == list(range(301, 311))
 
 
-def test_of_very_short_steps_the_newest_and_the_longest_are_told_and_the_others_counted(
+def test_of_very_short_steps_the_newest_and_the_longest_are_reported_and_the_others_counted(
     reader: Read,
 ) -> None:
     now = time.monotonic_ns()
@@ -314,10 +316,10 @@ def test_of_very_short_steps_the_newest_and_the_longest_are_told_and_the_others_
         short.duration = SECOND if index == 40 else index
         page.step(index, short)
     page.newest(step(105, now))
-    told = made.read(now)
-    numbers = [each.number for each in told.steps]
+    reported = made.read(now)
+    numbers = [each.number for each in reported.steps]
     assert numbers == [41, 95, *range(105 - NEWEST_STEPS + 1, 106)]
-    assert told.steps_left_out == 100 - NEWEST_STEPS - LONGEST_STEPS
+    assert reported.steps_left_out == 100 - NEWEST_STEPS - LONGEST_STEPS
     assert [each.number for each in made.read(now).steps] == numbers
     assert made.read(now).steps == ()
 
@@ -336,7 +338,7 @@ def test_segments_are_the_newest_phases_each_with_its_step(reader: Read) -> None
     assert moments == sorted(moments)
 
 
-def test_the_whole_ring_is_told_at_first_and_the_newest_part_of_it_later(reader: Read) -> None:
+def test_the_whole_ring_is_reported_at_first_and_the_newest_part_of_it_later(reader: Read) -> None:
     page = trained_page(LONG_UP, steps=800)
     made = reader(page)
     assert [len(made.read(LONG_UP).segments) for _ in range(3)] == [1024, 1024, SEGMENTS]
@@ -371,11 +373,11 @@ def test_what_has_changed_is_read_anew_and_what_was_taken_out_is_gone(reader: Re
     page = trained_page(now)
     made = reader(page)
     page.facts(FACTS | {"trouble": "loader: no such attribute"})
-    assert made.read(now).trouble == "loader: no such attribute"
+    assert made.read(now).error == "loader: no such attribute"
     page.facts(FACTS)
     page.gauges(GAUGES | {"recompiles": 9, "at": now})
     reading = made.read(now)
-    assert (reading.trouble, reading.recompiles, reading.rank) == (None, 9, 3)
+    assert (reading.error, reading.recompiles, reading.rank) == (None, 9, 3)
 
 
 @pytest.mark.parametrize(

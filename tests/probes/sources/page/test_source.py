@@ -19,7 +19,7 @@ from gputop.probes.sources.page import directories as page_directories
 from gputop.probes.sources.page import process_page as page_watch
 from gputop.probes.sources.page.location import open_in
 from gputop.probes.sources.page.source import ProbeSource
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 from fixtures.pages import TICKS, MadePage, trained_page
 from fixtures.proc_tree import ProcTree
@@ -49,11 +49,11 @@ def source(
     *gpu: int, attached: int | None = None
 ) -> Iterator[Callable[[int], ProbeReading | None]]:
     """Reads, and gives the reading of one pid."""
-    interest = Interest()
-    interest.set_gpu(0, gpu)
+    watchlist = Watchlist()
+    watchlist.set_gpu(0, gpu)
     if attached is not None:
-        interest.attach(attached)
-    with closing(ProbeSource(interest)) as made:
+        watchlist.attach(attached)
+    with closing(ProbeSource(watchlist)) as made:
         yield lambda pid: next((each for each in made.read() if each.pid == pid), None)
 
 
@@ -153,7 +153,7 @@ def test_a_process_that_an_exception_ended_says_so() -> None:
         reading = read(running.pid)
         assert reading is not None
         assert _ended(reading)
-        assert reading.trouble == "the job ended with ZeroDivisionError"
+        assert reading.error == "the job ended with ZeroDivisionError"
         assert reading.phase is not None
 
 
@@ -251,8 +251,8 @@ class Tree:
     def __init__(self, root: Path) -> None:
         self.proc = ProcTree(root)
         self.folder = root / f"dev/shm/gputop-{UID}"
-        self.interest = Interest()
-        self.source = ProbeSource(self.interest, root)
+        self.watchlist = Watchlist()
+        self.source = ProbeSource(self.watchlist, root)
         self.pages: list[MadePage] = []
 
     def page(self, pid: int, ticks: int = TICKS, *, held: bool = True) -> MadePage:
@@ -288,7 +288,7 @@ def test_a_pid_that_came_back_is_another_process(tree: Tree) -> None:
 
 def test_a_page_is_found_soon_after_it_was_made(tree: Tree) -> None:
     tree.proc.process(80, start=TICKS, uid=UID)
-    tree.interest.set_gpu(0, [80])
+    tree.watchlist.set_gpu(0, [80])
     assert tree.read() == []
     tree.page(80)
     assert tree.read() == [(80, 50.0, False)]
@@ -300,7 +300,7 @@ def test_a_page_is_found_at_once_when_its_directory_changes(
     """Though the process is not due to be looked at again."""
     monkeypatch.setattr(page_watch, "_CHECK_SECONDS", 1000.0)
     tree.proc.process(80, start=TICKS, uid=UID)
-    tree.interest.set_gpu(0, [80])
+    tree.watchlist.set_gpu(0, [80])
     assert tree.read() == []
     tree.page(80)
     assert tree.read() == [(80, 50.0, False)]
@@ -334,7 +334,7 @@ def test_a_page_that_nobody_holds_is_not_the_living_processs(tree: Tree) -> None
     assert tree.read() == []
 
 
-def test_the_dead_are_told_for_a_day(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dead_are_reported_for_a_day(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tree.page(80, held=False)
     os.utime(page.descriptor, (1, 1))
     assert tree.read() == [(80, 50.0, True)]
@@ -344,7 +344,7 @@ def test_the_dead_are_told_for_a_day(tree: Tree, monkeypatch: pytest.MonkeyPatch
     assert (tree.folder / page.name).exists()
 
 
-def test_of_very_many_dead_the_newest_are_told(tree: Tree) -> None:
+def test_of_very_many_dead_the_newest_are_reported(tree: Tree) -> None:
     for pid in range(100, 180):
         page = trained_page(time.monotonic_ns() - (180 - pid) * 10**7, pid=pid)
         path = page.save(tree.folder, held=False)

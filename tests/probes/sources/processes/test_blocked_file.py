@@ -17,7 +17,7 @@ import pytest
 from gputop.probes.model.rank_readings import BlockedFile
 from gputop.probes.sources.processes.blocked_file import blocked_file
 from gputop.probes.sources.processes.source import ProcessSource
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64"), reason="system calls have other numbers"
@@ -102,10 +102,10 @@ def test_one_that_sleeps_or_is_gone_has_none() -> None:
 
 def test_processes_that_are_read_tell_it_once_they_stand_still(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    interest = Interest()
+    watchlist = Watchlist()
     with python(OPENS, tmp_path / "fifo") as pid:
-        interest.attach(pid)
-        source = ProcessSource(interest)
+        watchlist.attach(pid)
+        source = ProcessSource(watchlist)
 
         def read() -> BlockedFile | None:
             return next(each.blocked_on for each in source.read() if each.pid == pid)

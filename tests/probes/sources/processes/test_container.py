@@ -21,7 +21,7 @@ from gputop.probes.sources.processes.container import (
 )
 from gputop.probes.sources.processes.source import ProcessSource
 from gputop.probes.sources.procfs.cgroup_paths import parse_memberships
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 from fixtures.proc_tree import ProcTree
 
@@ -146,9 +146,9 @@ def test_slurm_step_by_control_group(
 
 
 def only(tree: ProcTree, pid: int) -> ProcessReading:
-    interest = Interest()
-    interest.attach(pid)
-    (reading,) = ProcessSource(interest, tree.root).read()
+    watchlist = Watchlist()
+    watchlist.attach(pid)
+    (reading,) = ProcessSource(watchlist, tree.root).read()
     return reading
 
 
@@ -161,9 +161,9 @@ def test_a_real_process_with_the_mounts_of_a_pod(tmp_path: Path) -> None:
     hosts.write_text("127.0.0.1 localhost\n")
     script = f"mount --bind {hosts} /etc/hosts && cd {tmp_path} && touch ready && exec sleep 60"
     process = subprocess.Popen(["unshare", "-m", "sh", "-c", script], start_new_session=True)
-    interest = Interest()
-    interest.attach(process.pid)
-    source = ProcessSource(interest)
+    watchlist = Watchlist()
+    watchlist.attach(process.pid)
+    source = ProcessSource(watchlist)
     try:
         deadline = time.monotonic() + 20
         while not (tmp_path / "ready").exists():

@@ -15,7 +15,7 @@ from gputop.probes.jobs.grouping import group_jobs
 from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
 from gputop.probes.sources.processes.gpu_files import open_gpus
 from gputop.probes.sources.processes.source import ProcessSource
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 from fixtures.proc_tree import ProcTree
 
@@ -67,14 +67,14 @@ def test_ranks_of_a_container_whose_pids_the_driver_gives_otherwise(tree: ProcTr
     files(tree, 80, *COMPUTES, "/dev/nvidia6")
     files(tree, 81, *COMPUTES, "/dev/nvidia5")
     files(tree, 82, "/dev/null")
-    interest = Interest()
-    interest.set_gpu(0, [4001])
-    interest.set_gpu(1, [4002])
-    interest.attach(70)
-    readings = ProcessSource(interest, tree.root).read()
+    watchlist = Watchlist()
+    watchlist.set_gpu(0, [4001])
+    watchlist.set_gpu(1, [4002])
+    watchlist.attach(70)
+    readings = ProcessSource(watchlist, tree.root).read()
     (job,) = group_jobs(readings, [gpu(0, 5, 4001), gpu(1, 6, 4002)]).jobs
     assert [rank.gpu_index for rank in job.ranks] == [1, 0, None]
-    assert [rank.gpu_told_by for rank in job.ranks] == ["open files", "open files", None]
+    assert [rank.gpu_assigned_by for rank in job.ranks] == ["open files", "open files", None]
     assert job.ranks[2].missing["gpu_index"].endswith("none open")
 
 
@@ -97,10 +97,10 @@ def test_a_real_rank_with_devices_of_its_own() -> None:
         stdout=subprocess.PIPE,
         start_new_session=True,
     )
-    interest = Interest()
-    interest.set_gpu(0, [ELSEWHERE])
-    interest.attach(process.pid)
-    source = ProcessSource(interest)
+    watchlist = Watchlist()
+    watchlist.set_gpu(0, [ELSEWHERE])
+    watchlist.attach(process.pid)
+    source = ProcessSource(watchlist)
     try:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
@@ -110,15 +110,15 @@ def test_a_real_rank_with_devices_of_its_own() -> None:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
     (rank,) = job.ranks
-    assert (rank.rank, rank.gpu_index, rank.gpu_told_by) == (1, 0, "environment")
+    assert (rank.rank, rank.gpu_index, rank.gpu_assigned_by) == (1, 0, "environment")
 
 
 def test_files_of_listed_ranks_are_not_looked_at(tree: ProcTree) -> None:
     tree.process(80, environment={"RANK": "0", "WORLD_SIZE": "1"})
     files(tree, 80, *COMPUTES, "/dev/nvidia0")
-    interest = Interest()
-    interest.set_gpu(0, [80])
-    (reading,) = ProcessSource(interest, tree.root).read()
+    watchlist = Watchlist()
+    watchlist.set_gpu(0, [80])
+    (reading,) = ProcessSource(watchlist, tree.root).read()
     assert reading.gpu_minors is None
     assert "gpu_minors" not in reading.missing
 

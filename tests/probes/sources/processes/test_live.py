@@ -17,7 +17,7 @@ import pytest
 from gputop.probes.jobs.grouping import group_jobs
 from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.sources.processes.source import ProcessSource
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 FORKS = """
 import os, sys, time
@@ -49,10 +49,10 @@ def running(*command: str, **options: object) -> Iterator[int]:
 
 
 def source(*pids: int) -> ProcessSource:
-    interest = Interest()
+    watchlist = Watchlist()
     for pid in pids:
-        interest.attach(pid)
-    return ProcessSource(interest)
+        watchlist.attach(pid)
+    return ProcessSource(watchlist)
 
 
 def until(
@@ -103,9 +103,9 @@ def test_one_that_ends_while_it_is_read_is_dropped() -> None:
     read = source(*range(2, 40))
     for _ in range(30):
         with running("true") as pid:
-            interest = Interest()
-            interest.attach(pid)
-            ProcessSource(interest).read()
+            watchlist = Watchlist()
+            watchlist.attach(pid)
+            ProcessSource(watchlist).read()
     read.read()
     read.close()
 

@@ -12,7 +12,7 @@ from gputop.probes.sources.processes import source as proc
 from gputop.probes.sources.processes.source import ProcessSource
 from gputop.probes.sources.procfs.files import Descriptors, KeptFiles
 from gputop.probes.sources.protocol import SourceAbsent, SourceDenied
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 from fixtures.proc_tree import ProcTree
 
@@ -28,9 +28,9 @@ class Reader:
     """A source, and what it read last by pid."""
 
     def __init__(self, tree: ProcTree, *pids: int) -> None:
-        self.interest = Interest()
-        self.interest.set_gpu(0, pids)
-        self.source = ProcessSource(self.interest, tree.root)
+        self.watchlist = Watchlist()
+        self.watchlist.set_gpu(0, pids)
+        self.source = ProcessSource(self.watchlist, tree.root)
 
     def __call__(self) -> dict[int, ProcessReading]:
         return {reading.pid: reading for reading in self.source.read()}
@@ -90,11 +90,11 @@ def test_ranks_started_by_hand_are_found_from_any_of_them(
 ) -> None:
     by_hand(tree, wrapped=wrapped, shell=shell)
     read = Reader(tree)
-    read.interest.attach(asked)
+    read.watchlist.attach(asked)
     wrappers = {70, 71, 72} if wrapped else set[int]()
     for _ in range(2):
         assert set(read()) == {60, *range(80, 83), *range(90, 93)} | wrappers
-    assert read.interest.ranks().keys() == {80, 81, 82}
+    assert read.watchlist.ranks().keys() == {80, 81, 82}
     tree.end(82)
     assert 82 not in read()
 
@@ -102,7 +102,7 @@ def test_ranks_started_by_hand_are_found_from_any_of_them(
 def test_what_a_shell_started_beside_a_program_without_a_rank_is_not_read(tree: ProcTree) -> None:
     by_hand(tree, wrapped=False, shell=("bash", "all.sh"))
     read = Reader(tree)
-    read.interest.attach(98)
+    read.watchlist.attach(98)
     assert set(read()) == {60, 98}
 
 
@@ -289,10 +289,10 @@ def test_descriptors_are_bounded_and_given_back(tree: ProcTree) -> None:
 
 def test_no_proc(tmp_path: Path) -> None:
     with pytest.raises(SourceAbsent):
-        ProcessSource(Interest(), tmp_path).read()
+        ProcessSource(Watchlist(), tmp_path).read()
 
 
-def test_hidden_processes_are_told_from_none(
+def test_hidden_processes_are_reported_from_none(
     tree: ProcTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mount = "22 27 0:21 / /proc rw,relatime - proc proc rw,hidepid=invisible\n"

@@ -18,7 +18,7 @@ from gputop.probes.sources.processes.exits import oom_killed
 from gputop.probes.sources.processes.source import ProcessSource
 from gputop.probes.sources.processes.threads import ThreadSource
 from gputop.probes.sources.procfs.target import start_time_of
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 
 NAMED = """
 import ctypes, threading, time
@@ -39,17 +39,17 @@ time.sleep(60)
 """
 WATCHING = """
 import sys
-from gputop.probes.sources.watchlist import Interest
+from gputop.probes.sources.watchlist import Watchlist
 from gputop.probes.model.rank_readings import ExitReading
 from gputop.probes.sources.procfs.target import start_time_of
 from gputop.probes.sources.processes.threads import ThreadSource
-interest, pid = Interest(), int(sys.argv[1])
-interest.set_ranks({pid: start_time_of(pid)})
-source = ThreadSource(interest)
+watchlist, pid = Watchlist(), int(sys.argv[1])
+watchlist.set_ranks({pid: start_time_of(pid)})
+source = ThreadSource(watchlist)
 while True:
     ends = [each for each in source.read() if isinstance(each, ExitReading)]
     print([(each.signal, each.code) for each in ends], flush=True)
-    interest.set_ranks({})  # what has ended is no rank
+    watchlist.set_ranks({})  # what has ended is no rank
     if not sys.stdin.readline(): break
 """
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
@@ -74,9 +74,9 @@ def python(code: str, *before: str) -> Iterator[int]:
 
 
 def source_of(pid: int) -> ThreadSource:
-    interest = Interest()
-    interest.set_ranks({pid: start_time_of(pid) or 0.0})
-    return ThreadSource(interest)
+    watchlist = Watchlist()
+    watchlist.set_ranks({pid: start_time_of(pid) or 0.0})
+    return ThreadSource(watchlist)
 
 
 def threads_of(source: ThreadSource) -> ThreadsReading:
@@ -124,7 +124,7 @@ def test_how_it_ended(sent: int | None, code: str, expected: tuple[int | None, i
     if "signal" in ended.missing:
         pytest.skip("this kernel is older than 6.15")
     assert (ended.signal, ended.code) == expected
-    assert ends_of(source) == [ended]  # told again, for who comes later
+    assert ends_of(source) == [ended]  # reported again, for who comes later
     source.close()
 
 
@@ -134,7 +134,7 @@ def ended_unreaped(process: subprocess.Popen[bytes]) -> None:
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
 
-def test_how_it_ended_is_told_before_its_parent_has_asked() -> None:
+def test_how_it_ended_is_reported_before_its_parent_has_asked() -> None:
     with subprocess.Popen(["sleep", "60"]) as process:
         source = source_of(process.pid)
         assert ends_of(source) == []
@@ -145,21 +145,21 @@ def test_how_it_ended_is_told_before_its_parent_has_asked() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process of others has to be one of another user")
-def test_of_a_process_of_others_it_is_told_once_its_parent_has_asked() -> None:
+def test_of_a_process_of_others_it_is_reported_once_its_parent_has_asked() -> None:
     with subprocess.Popen(["sleep", "60"], user=65534) as process:
         command = [*UNPRIVILEGED, sys.executable, "-c", WATCHING, str(process.pid)]
         with subprocess.Popen(command, stdin=-1, stdout=-1, text=True, bufsize=1) as watching:
             assert watching.stdin is not None and watching.stdout is not None
-            told = [watching.stdout.readline()]
+            reported = [watching.stdout.readline()]
             ended_unreaped(process)
             watching.stdin.write("look\n")
-            told.append(watching.stdout.readline())
+            reported.append(watching.stdout.readline())
             process.wait()
             watching.stdin.write("look\n")
-            told.append(watching.stdout.readline())
-    if "None, None" in told[2]:
+            reported.append(watching.stdout.readline())
+    if "None, None" in reported[2]:
         pytest.skip("this kernel is older than 6.15")
-    assert told == ["[]\n", "[]\n", "[(9, None)]\n"]
+    assert reported == ["[]\n", "[]\n", "[(9, None)]\n"]
 
 
 def test_the_log_of_the_kernel(tmp_path: Path) -> None:
@@ -173,13 +173,13 @@ def test_the_log_of_the_kernel(tmp_path: Path) -> None:
 
 
 def ranks_from(pid: int) -> dict[int, float]:
-    interest = Interest()
-    interest.attach(pid)
-    processes = ProcessSource(interest)
+    watchlist = Watchlist()
+    watchlist.attach(pid)
+    processes = ProcessSource(watchlist)
     processes.read()
     processes.read()
     processes.close()
-    return interest.ranks()
+    return watchlist.ranks()
 
 
 def test_a_job_of_one_from_any_of_its_pids() -> None:

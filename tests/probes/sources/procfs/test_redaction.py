@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from gputop.probes.sources.procfs.redaction import MASK, is_secret_name, mask_command, mask_text
 
+from support.command_lines import lines_of, scored
+
 SECRET = "Zq9xKw3vTn7Lm2"
 
 
@@ -93,10 +95,120 @@ def test_left_alone(argument: str) -> None:
         "PGPASSWORD",
         "client-secret",
         "SLURM_JWT_TOKEN",
+        "SLURM_JWT",
+        "sas-token",
+        "keyStorePassword",
+        "--authkey",
     ],
 )
 def test_secret_names(name: str) -> None:
     assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "--token-length",
+        "--password-file",
+        "PASS_RATE",
+        "--sas_rec",
+        "key_dim",
+        "--no-jwt-enabled",
+        "sort-key",
+        "num_keys",
+        "public-key",
+        "--path",
+        "design",
+        "tokens_per_batch",
+        "AUTH_MODE",
+    ],
+)
+def test_names_without_a_secret(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("corpus", ["command_lines.txt", "command_lines_kept_back.txt"])
+def test_credentials_are_masked_and_harmless_words_are_not(corpus: str, seed: int) -> None:
+    score = scored(corpus, seed)
+    print(
+        f"{corpus}: {score.secrets} credentials, recall {score.recall:.2%}, precision"
+        f" {score.precision:.2%}; {score.words} harmless words, {score.lost_ratio:.2%} masked"
+    )
+    assert score.recall >= 0.99, score.leaked
+    assert score.lost_ratio <= 0.02, score.lost
+
+
+def test_corpora_stay_masked() -> None:
+    for line in lines_of("command_lines.txt"):
+        masked = mask_command(line.argv)
+        assert mask_command(masked) == masked
+        assert len(masked) == len(line.argv)
+
+
+PIECES = st.sampled_from(
+    [
+        "docker",
+        "login",
+        "-p",
+        "-u",
+        "curl",
+        "wandb",
+        "mysql",
+        "-psecret",
+        "a:b",
+        "--token",
+        "x=y",
+        "HF_TOKEN=",
+        "'",
+        '"',
+        ";",
+        "|",
+        "(",
+        ")",
+        "\\",
+        " ",
+        "\n",
+        "https://",
+        "u:p@h",
+        "/hook/",
+        "B7x",
+        "Authorization: ",
+        "Bearer ",
+        "Cookie: ",
+        "echo ",
+        "--password-stdin",
+        "Server=a;",
+        "Pwd=",
+        "***",
+        "auth=(",
+        "login(",
+        "'KEY','v'",
+        "eyJhbGciOi",
+        "AKIA7",
+        "-----BEGIN PRIVATE KEY-----",
+        "$X",
+        "0123456789abcdef0123456789abcdef",
+        "password: ",
+        "--from-literal=a=",
+        "bash",
+        "-c",
+        "key=",
+        "é",
+    ]
+)
+WORDS = st.lists(PIECES, max_size=8).map("".join) | st.lists(PIECES, max_size=8).map(" ".join)
+
+
+@given(st.lists(WORDS | st.text(max_size=40), max_size=6))
+def test_masking_is_done_once_and_adds_little(argv: list[str]) -> None:
+    masked = mask_command(argv)
+    assert mask_command(masked) == masked
+    assert len(masked) == len(argv)
+    for before, after in zip(argv, masked, strict=True):
+        assert len(after) <= 4 * len(before) + len(MASK)
+    for argument in argv:
+        assert mask_text(mask_text(argument)) == mask_text(argument)
 
 
 NAMES = st.sampled_from(
@@ -131,7 +243,39 @@ def test_the_shape_stays(argv: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a-", '"', "a=:", "https://", "--token ", "bearer ", "eyJ", " ", "-----BEGIN ", "x:"]
+    "piece",
+    [
+        "a-",
+        '"',
+        "a=:",
+        "https://",
+        "--token ",
+        "bearer ",
+        "eyJ",
+        " ",
+        "-----BEGIN ",
+        "x:",
+        "\\",
+        "'",
+        "(",
+        "login('",
+        "'a',",
+        "echo x|",
+        "login <<< ",
+        "curl -u a:b ",
+        "https://h/hook/",
+        "Server=a;",
+        "$(",
+        "${",
+        "token=${",
+        "cookie:",
+        "a1B2",
+        "wandb login 'x ",
+        '\\"',
+        "%",
+        "sk-",
+        "hf_",
+    ],
 )
 def test_long_hostile_text_takes_no_time(piece: str) -> None:
     mask_text(piece * (200_000 // len(piece)))

@@ -19,7 +19,7 @@ from fixtures.rdma_tree import KINDS, RdmaTree
 
 
 class Clock:
-    """Moves when told."""
+    """Moves when reported."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -121,12 +121,12 @@ def test_rxe_counts_packets_and_no_bytes(tree: RdmaTree, source: InfinibandSourc
     assert port.counters["retry_exceeded_err"] == 1
 
 
-def test_a_virtual_function_is_told(tree: RdmaTree, source: InfinibandSource) -> None:
+def test_a_virtual_function_is_reported(tree: RdmaTree, source: InfinibandSource) -> None:
     tree.add("mlx5_9", "virtual-function")
     assert only(source).virtual_function
 
 
-def test_narrow_counters_are_told_until_one_is_too_large_for_them(
+def test_narrow_counters_are_reported_until_one_is_too_large_for_them(
     tree: RdmaTree, source: InfinibandSource
 ) -> None:
     tree.add("mlx4_0", "narrow")

@@ -84,7 +84,7 @@ def test_another_process_of_that_pid_is_left_alone() -> None:
         assert "no process" in refused(pid, began(pid) - 5.0)
 
 
-def test_one_without_python_is_told_and_goes_on() -> None:
+def test_one_without_python_is_reported_and_goes_on() -> None:
     with subprocess.Popen(["sleep", "60"]) as sleeper:
         time.sleep(0.2)
         said = refused(sleeper.pid, began(sleeper.pid))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.model.rank_readings import VOTES
+from gputop.probes.model.rank_readings import DUMPS
 from gputop.probes.sources.procfs.target import start_time_of
-from gputop.probes.sources.stack_requests import StackWishes
+from gputop.probes.sources.stack_requests import StackRequests
 from gputop.probes.sources.stacks.lower_priority import NICENESS
 from gputop.probes.sources.stacks.py_spy import find_py_spy, run_py_spy
 from gputop.probes.sources.stacks.reader import StackReader
@@ -56,7 +56,7 @@ def eventually(take: StackReader, wanted: Callable[[], bool]) -> None:
 def test_the_stack_of_a_busy_loop() -> None:
     with python(BUSY) as pid:
         stacks = reader(pid)
-        eventually(stacks, lambda: len(stacks.reading.main_stacks) == VOTES)
+        eventually(stacks, lambda: len(stacks.reading.main_stacks) == DUMPS)
         reading = stacks.reading
         assert reading.main_stacks[-1][0].name == "spin"
         assert reading.refusal == ""
@@ -101,7 +101,7 @@ def test_no_python_is_one_sentence() -> None:
     sleeper.kill()
     sleeper.wait()
     assert reading.refusal == f"process {sleeper.pid} (sleep) does not run Python"
-    assert (reading.taken, reading.torn, reading.threads) == (1, 0, ())
+    assert (reading.taken, reading.inconsistent_dumps, reading.threads) == (1, 0, ())
 
 
 def test_one_that_ends_meanwhile() -> None:
@@ -121,7 +121,7 @@ def test_the_stack_of_a_later_process_of_that_pid_is_not_taken_for_it() -> None:
     assert (reading.main_stacks, reading.threads) == ((), ())
 
 
-def test_a_failed_dump_is_torn_and_the_third_in_a_row_is_told(tmp_path: Path) -> None:
+def test_a_failed_dump_is_inconsistent_and_the_third_in_a_row_is_reported(tmp_path: Path) -> None:
     script = tmp_path / "py-spy"
     script.write_text(
         "#!/bin/sh\necho 'Error: Failed to suspend\n\nStack backtrace:\n 0: x' >&2\nexit 1"
@@ -131,7 +131,7 @@ def test_a_failed_dump_is_torn_and_the_third_in_a_row_is_told(tmp_path: Path) ->
         stacks = StackReader(pid, start_time_of(pid) or 0.0, str(script))
         first, second, third = stacks.take(), stacks.take(), stacks.take()
     assert (first.refusal, second.refusal) == ("", "")
-    assert (second.taken, second.torn) == (2, 2)
+    assert (second.taken, second.inconsistent_dumps) == (2, 2)
     assert third.refusal == "py-spy failed: Error: Failed to suspend"
 
 
@@ -164,13 +164,13 @@ def test_it_gives_way_to_the_job_unless_that_waits_for_it(
     assert int(output.out) - os.getpriority(os.PRIO_PROCESS, 0) == niceness
 
 
-def test_nothing_is_dumped_unless_wished_for() -> None:
-    wishes = StackWishes()
-    source = StackSource(wishes)
+def test_nothing_is_dumped_unless_asked_for() -> None:
+    requests = StackRequests()
+    source = StackSource(requests)
     assert source.read() == ()
     with python(BUSY) as pid:
         assert source.read() == ()
-        wishes.want([pid], 60)
+        requests.want([pid], 60)
         (first,) = source.read()
         (again,) = source.read()
         assert (first.taken, again.taken) == (1, 1)  # not twice in EVERY_SECONDS
@@ -179,11 +179,11 @@ def test_nothing_is_dumped_unless_wished_for() -> None:
         assert later.taken == 2
 
 
-def test_without_the_binary_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_binary_the_remedy_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(Exception, match="pip install"):
-        StackSource(StackWishes()).read()
+        StackSource(StackRequests()).read()
 
 
 def test_no_child_is_left_behind() -> None:
@@ -193,11 +193,11 @@ def test_no_child_is_left_behind() -> None:
         assert children == [str(pid)]
 
 
-def test_a_wish_can_be_taken_back() -> None:
-    wishes = StackWishes()
+def test_a_request_can_be_taken_back() -> None:
+    requests = StackRequests()
     with python(BUSY) as pid:
-        source = StackSource(wishes)
-        wishes.want([pid, 1], 60.0)
+        source = StackSource(requests)
+        requests.want([pid, 1], 60.0)
         source.read()
-        wishes.want([pid], 0.0)
-        assert wishes.wanted(time.monotonic()) == [1]
+        requests.want([pid], 0.0)
+        assert requests.wanted(time.monotonic()) == [1]

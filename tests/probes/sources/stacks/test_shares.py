@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputop.probes.sources.stack_requests import StackWishes
+from gputop.probes.sources.stack_requests import StackRequests
 from gputop.probes.sources.stacks.shares import RATE, decode_raw, phases_of
 from gputop.probes.sources.stacks.source import StackSource
 
@@ -79,14 +79,14 @@ def training(folder: Path) -> Iterator[int]:
 
 @pytest.mark.slow
 def test_shares_of_a_real_process(tmp_path: Path) -> None:
-    wishes = StackWishes()
-    source = StackSource(wishes)
+    requests = StackRequests()
+    source = StackSource(requests)
     with training(tmp_path) as pid:
         samples: dict[str, int] = {}
         deadline = time.monotonic() + 90
         while sum(samples.values()) < 100:
             assert time.monotonic() < deadline, samples
-            wishes.want([pid], 10.0, shares=True)
+            requests.want([pid], 10.0, shares=True)
             samples = next((each.phase_samples for each in source.read()), {})
             time.sleep(0.5)
         source.close()
@@ -94,17 +94,17 @@ def test_shares_of_a_real_process(tmp_path: Path) -> None:
     assert samples["backward"] / sum(samples.values()) == pytest.approx(0.7, abs=0.15)
 
 
-def test_nothing_is_sampled_unless_shares_are_wished_for() -> None:
-    wishes = StackWishes()
-    source = StackSource(wishes)
+def test_nothing_is_sampled_unless_shares_are_asked_for() -> None:
+    requests = StackRequests()
+    source = StackSource(requests)
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as sleeper:
         time.sleep(0.5)
-        wishes.want([sleeper.pid], 60.0)
+        requests.want([sleeper.pid], 60.0)
         for _ in range(4):
             readings = source.read()
             time.sleep(0.6)
         assert [each.phase_samples for each in readings] == [{}]
-        wishes.want([sleeper.pid], 60.0, shares=True)
+        requests.want([sleeper.pid], 60.0, shares=True)
         counts: dict[str, int] = {}
         deadline = time.monotonic() + 20
         while not counts:

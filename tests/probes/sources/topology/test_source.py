@@ -277,7 +277,7 @@ def test_a_driver_without_peer_states_leaves_it_to_the_links(tmp_path: Path) -> 
     paths = tick.outcomes["nvml topology"].paths
     assert paths is not None
     assert set(paths.peers[0][2:]) == {None}
-    frame = derived(None, list(tick.gpus), paths.paths, "untold", paths.peers)
+    frame = derived(None, list(tick.gpus), paths.paths, "unreported", paths.peers)
     assert [island.name for island in frame.islands] == ["A", "B"]
 
 

@@ -12,7 +12,7 @@ from ...rules.finding import Judgement
 from ...rules.progress import is_overdue
 
 
-def with_waits_told(
+def with_attributed_waits(
     ranks: Sequence[RankFrame], job: JobFrame, judgement: Judgement
 ) -> list[RankFrame]:
     """The same ranks; those whose step is overdue where ranks wait, with whoever keeps them waiting."""

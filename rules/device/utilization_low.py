@@ -11,20 +11,20 @@ _RECENT_SECONDS = 10.0
 _ALIKE_RATIO = 0.1
 """Peers that differ by less are like it."""
 _UNFILLED_NAME = "SM activity low"
-"""Beside a utilisation of 100 %, which only says that some kernel ran, "utilisation low" is no name."""
+"""Beside a utilization of 100 %, which only says that some kernel ran, "utilization low" is no name."""
 _UNFILLED = (
     "Kernels run all the time but fill the chip only in part: see in a profile what share of a "
     "step is communication or small kernels."
 )
 
 
-class UtilisationLow(GpuRule):
-    """Utilisation low.
+class UtilizationLow(GpuRule):
+    """Utilization low.
 
     Meaning:
         A training job is on this GPU, and for half a minute the GPU has had little to do. Where
         the chip tells how much of it was active (SM activity), that is judged, else the
-        utilisation. Where some kernel ran all the time and yet little of the chip was active, the
+        utilization. Where some kernel ran all the time and yet little of the chip was active, the
         finding is called that: SM activity low.
     Impact:
         The time is paid for and lost: at 35 % the job takes about three times as long as it could.
@@ -32,7 +32,7 @@ class UtilisationLow(GpuRule):
         The evidence shows what else was busy. Loader workers at a full core each: the input is
         CPU-bound. Workers in state D or IO pressure: storage. The rank itself at a full core:
         Python launches too slowly or loads data itself. Everything idle: it waits for the network
-        or for another rank. Most low utilisation is data or model code, not hardware.
+        or for another rank. Most low utilization is data or model code, not hardware.
     Mitigation:
         Input: more workers, pin_memory, prefetch_factor, persistent_workers, cheaper transforms,
         data on local disks. Launches: larger batch, torch.compile, CUDA graphs. Waiting: find the
@@ -40,7 +40,7 @@ class UtilisationLow(GpuRule):
     """
 
     id = "HW210"
-    name = "utilisation low"
+    name = "utilization low"
     short = "util low"
     severity = "warning"
     severities = ("info", "warning")
@@ -74,7 +74,7 @@ class UtilisationLow(GpuRule):
         return self._found(gpu, long, severity, scene)
 
     def _severity(self, seen: Activity) -> Severity | None:
-        if seen.value is None or _hollow(seen) or seen.value >= self.limit["info_ratio"]:
+        if seen.value is None or _without_work(seen) or seen.value >= self.limit["info_ratio"]:
             return None
         return "warning" if seen.value < self.limit["warning_ratio"] else "info"
 
@@ -131,6 +131,6 @@ def _always_busy(seen: Activity) -> bool:
     return seen.utilization is not None and seen.utilization >= BUSY_RATIO
 
 
-def _hollow(seen: Activity) -> bool:
+def _without_work(seen: Activity) -> bool:
     """Busy by the driver's word, but not by the chip's: that is another finding."""
     return seen.sm is not None and seen.sm < LOW_SM_RATIO and _always_busy(seen)

@@ -12,8 +12,8 @@ _SMALL_KERNELS = (
 )
 
 
-class HollowUtilisation(GpuRule):
-    """Hollow utilisation.
+class UtilizationWithoutWork(GpuRule):
+    """Utilization without work.
 
     Meaning:
         The driver says that the GPU is busy all the time, but little of the chip works or it draws
@@ -32,8 +32,8 @@ class HollowUtilisation(GpuRule):
     """
 
     id = "HW211"
-    name = "hollow utilisation"
-    short = "hollow util"
+    name = "utilization without work"
+    short = "SM idle"
     severity = "warning"
     severities = ("warning", "error")
     needs = ("utilization_ratio",)
@@ -53,7 +53,9 @@ class HollowUtilisation(GpuRule):
             return Verdict(subject=subject, holds=False)
         if seen.sm is None and seen.power is None:
             return Verdict(
-                subject=subject, holds=None, unread="the power limit or its history is not known"
+                subject=subject,
+                holds=None,
+                unavailable="the power limit or its history is not known",
             )
         if not idle_inside(seen, self.limit):
             return Verdict(subject=subject, holds=False)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from ...probes.model.frame import Frame
-from ...probes.model.job_frames import JobFrame, RankFrame, gone_rank
+from ...probes.model.job_frames import JobFrame, RankFrame, exited_rank
 from ...probes.model.process_key import Key, key_of
-from ...probes.model.rank_activity import GoneRank
+from ...probes.model.rank_activity import ExitedRank
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
 from ._standstill import KEPT_WAITING, names_of
@@ -17,8 +17,8 @@ TOGETHER_SECONDS = 2.0
 """Ranks are looked at once a second."""
 
 
-class RankGone(Rule):
-    """Rank gone.
+class RankExited(Rule):
+    """Rank exited.
 
     Meaning:
         A rank has ended by a signal or with an error code, or it is not there any more and has left
@@ -36,7 +36,7 @@ class RankGone(Rule):
     """
 
     id = "RUN424"
-    name = "rank gone"
+    name = "rank exited"
     severity = "error"
     hold_seconds = 0.0
     clear_seconds = 0.0
@@ -47,22 +47,24 @@ class RankGone(Rule):
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         frame = scene.frame
         failed = _failed(frame)
-        fallen = [*failed, *_left(frame, {gone.job_id for gone in failed})]
-        for job in dict.fromkeys(gone.job_id for gone in fallen):
-            gone = _first([each for each in fallen if each.job_id == job])
-            age = frame.monotonic_seconds - gone.monotonic_seconds
-            if age < KEPT_SECONDS or _is_missed(gone, frame):
-                yield self._verdict(gone, frame)
+        fallen = [*failed, *_left(frame, {exited.job_id for exited in failed})]
+        for job in dict.fromkeys(exited.job_id for exited in fallen):
+            exited = _first([each for each in fallen if each.job_id == job])
+            age = frame.monotonic_seconds - exited.monotonic_seconds
+            if age < KEPT_SECONDS or _is_missed(exited, frame):
+                yield self._verdict(exited, frame)
 
-    def _verdict(self, gone: GoneRank, frame: Frame) -> Verdict:
+    def _verdict(self, exited: ExitedRank, frame: Frame) -> Verdict:
         others = sum(
-            1 for each in frame.gone if each.job_id == gone.job_id and each.pid != gone.pid
+            1
+            for each in frame.exited_ranks
+            if each.job_id == exited.job_id and each.pid != exited.pid
         )
-        waiting = _waiting_for(gone, frame)
-        xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == gone.pid), None)
+        waiting = _waiting_for(exited, frame)
+        xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == exited.pid), None)
         evidence = (
-            Evidence(signal="ended by", value=how(gone)),
-            Evidence(signal="killed by", value=gone.killer or None),
+            Evidence(signal="ended by", value=how(exited)),
+            Evidence(signal="killed by", value=exited.killed_by or None),
             Evidence(signal="xid", value=xid),
             Evidence(signal="others that ended after it", value=others or None, unit="processes"),
             Evidence(signal=KEPT_WAITING, value=names_of(waiting) if waiting else None),
@@ -70,52 +72,56 @@ class RankGone(Rule):
         return Verdict(
             subject=Subject(
                 kind="rank",
-                id=f"{gone.job_id} {gone.pid}@{gone.start_time_seconds:.2f}",
-                rank=gone.rank,
-                gpu=gone.gpu_index,
-                job=gone.job_id,
+                id=f"{exited.job_id} {exited.pid}@{exited.start_time_seconds:.2f}",
+                rank=exited.rank,
+                gpu=exited.gpu_index,
+                job=exited.job_id,
             ),
             holds=True,
             evidence=tuple(each for each in evidence if each.value is not None),
-            since_monotonic_seconds=gone.monotonic_seconds,
+            since_monotonic_seconds=exited.monotonic_seconds,
         )
 
 
-def _failed(frame: Frame) -> list[GoneRank]:
+def _failed(frame: Frame) -> list[ExitedRank]:
     """Those that were seen to end, of each job of which not all ended well."""
-    by_job: dict[str, list[GoneRank]] = {}
-    for gone in frame.gone:
-        by_job.setdefault(gone.job_id, []).append(gone)
+    by_job: dict[str, list[ExitedRank]] = {}
+    for exited in frame.exited_ranks:
+        by_job.setdefault(exited.job_id, []).append(exited)
     left = {
         key_of(rank)
         for job in frame.jobs
         for rank in job.ranks
         if rank.ended_age_seconds is not None
     }
-    return [gone for ranks in by_job.values() for gone in _not_well(ranks, left)]
+    return [exited for ranks in by_job.values() for exited in _not_well(ranks, left)]
 
 
-def _not_well(ranks: Sequence[GoneRank], left: AbstractSet[Key]) -> list[GoneRank]:
+def _not_well(ranks: Sequence[ExitedRank], left: AbstractSet[Key]) -> list[ExitedRank]:
     """Without those that did end well; nobody at all where the first one did and a launcher tidied up.
 
     Of whom nobody saw how it ended, it did not end well if it has left its page.
     """
     failed = [
-        gone
-        for gone in ranks
-        if gone.signal is not None or gone.code or (gone.code is None and key_of(gone) in left)
+        exited
+        for exited in ranks
+        if exited.signal is not None
+        or exited.code
+        or (exited.code is None and key_of(exited) in left)
     ]
-    tidied = all(gone.signal == signal.SIGTERM for gone in failed)
+    tidied = all(exited.signal == signal.SIGTERM for exited in failed)
     return [] if tidied and _first(ranks).code == 0 else failed
 
 
-def _left(frame: Frame, failed: AbstractSet[str]) -> Iterator[GoneRank]:
+def _left(frame: Frame, failed: AbstractSet[str]) -> Iterator[ExitedRank]:
     """Those whose page was left behind, and nobody knows how they ended.
 
     Only while others of their job live on, or where others were seen to fail.
     """
     known = {
-        key_of(gone) for gone in frame.gone if gone.signal is not None or gone.code is not None
+        key_of(exited)
+        for exited in frame.exited_ranks
+        if exited.signal is not None or exited.code is not None
     }
     for job in frame.jobs:
         for rank in job.ranks if job.living or job.id in failed else ():
@@ -124,13 +130,13 @@ def _left(frame: Frame, failed: AbstractSet[str]) -> Iterator[GoneRank]:
                 continue  # it lives; or the others may be ending with it
             if key_of(rank) in known or _is_replaced(rank.rank, job):
                 continue
-            yield gone_rank(rank, job, frame.monotonic_seconds - age)
+            yield exited_rank(rank, job, frame.monotonic_seconds - age)
 
 
-def _is_missed(gone: GoneRank, frame: Frame) -> bool:
+def _is_missed(exited: ExitedRank, frame: Frame) -> bool:
     """Its job goes on without it: that is news for as long as it lasts."""
-    job = next((job for job in frame.jobs if job.id == gone.job_id), None)
-    return job is not None and bool(job.living) and not _is_replaced(gone.rank, job)
+    job = next((job for job in frame.jobs if job.id == exited.job_id), None)
+    return job is not None and bool(job.living) and not _is_replaced(exited.rank, job)
 
 
 def _is_replaced(number: int | None, job: JobFrame) -> bool:
@@ -138,41 +144,41 @@ def _is_replaced(number: int | None, job: JobFrame) -> bool:
     return number is not None and number in {rank.rank for rank in job.living}
 
 
-def _waiting_for(gone: GoneRank, frame: Frame) -> list[RankFrame]:
+def _waiting_for(exited: ExitedRank, frame: Frame) -> list[RankFrame]:
     """Ranks that are in a collective which it will never enter."""
     return [
         rank
         for job in frame.jobs
-        if job.id == gone.job_id
+        if job.id == exited.job_id
         for rank in job.living
-        if gone.rank in rank.waits_for
+        if exited.rank in rank.waits_for
     ]
 
 
-def _first(gone: Sequence[GoneRank]) -> GoneRank:
+def _first(exited: Sequence[ExitedRank]) -> ExitedRank:
     """The one that took the others with it.
 
     Those that were noticed together may have ended in any order: then what was killed comes before
     what failed for it, and before what a launcher has ended.
     """
-    first = min(each.monotonic_seconds for each in gone)
-    together = [each for each in gone if each.monotonic_seconds - first <= TOGETHER_SECONDS]
+    first = min(each.monotonic_seconds for each in exited)
+    together = [each for each in exited if each.monotonic_seconds - first <= TOGETHER_SECONDS]
     return min(together, key=lambda each: (_innocence(each), each.monotonic_seconds))
 
 
-def _innocence(gone: GoneRank) -> int:
-    if gone.signal is not None:
-        return 3 if gone.signal == signal.SIGTERM else 0
-    return 1 if gone.code else 2
+def _innocence(exited: ExitedRank) -> int:
+    if exited.signal is not None:
+        return 3 if exited.signal == signal.SIGTERM else 0
+    return 1 if exited.code else 2
 
 
-def how(gone: GoneRank) -> str:
+def how(exited: ExitedRank) -> str:
     """How it ended, for people."""
-    if gone.signal is None and gone.code is None:
+    if exited.signal is None and exited.code is None:
         return "nobody saw how; it has left its page"
-    if gone.signal is None:
-        return f"exit code {gone.code}"
+    if exited.signal is None:
+        return f"exit code {exited.code}"
     try:
-        return f"signal {gone.signal} ({signal.Signals(gone.signal).name})"
+        return f"signal {exited.signal} ({signal.Signals(exited.signal).name})"
     except ValueError:
-        return f"signal {gone.signal}"
+        return f"signal {exited.signal}"

@@ -1,4 +1,4 @@
-"""Low and hollow utilisation, with what the evidence points to."""
+"""Low and utilization without work, with what the evidence points to."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def busy(second: float, cores: float) -> dict[str, Any]:
     return {"cpu_seconds": cores * (BEGAN + second)}
 
 
-def test_utilisation_low_on_one_gpu() -> None:
+def test_utilization_low_on_one_gpu() -> None:
     found = play(always(gpus={3: LOW}), 31, interval=2.0).one("HW210")
     assert (found.subject.gpu, found.subject.rank, found.severity) == (3, 3, "warning")
-    assert found.name == "utilisation low"
+    assert found.name == "utilization low"
     own, against = (each for each in found.evidence if each.signal == "sm_active_ratio")
     assert own.value == pytest.approx(0.25)
     assert (own.threshold, own.comparison) == (0.35, "<")
@@ -45,12 +45,12 @@ def test_utilisation_low_on_one_gpu() -> None:
     assert evidence(found, "loader workers").value == 1
 
 
-def test_peers_that_are_alike_are_not_told() -> None:
+def test_peers_that_are_alike_are_not_reported() -> None:
     for found in play(always(every_gpu=LOW), 31, interval=2.0).all("HW210"):
         assert not [each for each in found.evidence if each.comparison == "against"]
 
 
-def test_utilisation_that_is_merely_not_good_is_information() -> None:
+def test_utilization_that_is_merely_not_good_is_information() -> None:
     found = play(always(gpus={3: {**LOW, "sm_active_ratio": 0.5}}), 31, interval=2.0).one("HW210")
     assert (found.severity, evidence(found, "sm_active_ratio").threshold) == ("info", 0.7)
 
@@ -58,10 +58,10 @@ def test_utilisation_that_is_merely_not_good_is_information() -> None:
 def test_kernels_that_fill_the_chip_in_part_are_no_matter_of_launching() -> None:
     found = play(always(gpus={3: {"sm_active_ratio": 0.6}}), 31, interval=2.0).one("HW210")
     assert "fill the chip only in part" in found.next_step
-    assert found.name == "SM activity low", "its utilisation is full"
+    assert found.name == "SM activity low", "its utilization is full"
 
 
-def test_without_sm_activity_utilisation_is_judged() -> None:
+def test_without_sm_activity_utilization_is_judged() -> None:
     old = {"utilization_ratio": 0.3, "sm_active_ratio": None}
     found = play(always(every_gpu=old), 31, interval=2.0).all("HW210")
     assert len(found) == GPUS
@@ -77,9 +77,9 @@ def test_without_sm_activity_utilisation_is_judged() -> None:
         {**LOW, "monotonic_seconds": -60.0},
         {**LOW, "lost": True},
     ],
-    ids=["good enough", "good enough by utilisation", "unknown", "stale", "lost"],
+    ids=["good enough", "good enough by utilization", "unknown", "stale", "lost"],
 )
-def test_utilisation_not_low(change: dict[str, Any]) -> None:
+def test_utilization_not_low(change: dict[str, Any]) -> None:
     assert "HW210" not in play(always(gpus={3: change}), 40, interval=2.0).ever()
 
 
@@ -87,7 +87,7 @@ def test_an_idle_gpu_without_a_job_is_free_not_low() -> None:
     assert play(always(without_job=True, every_gpu=IDLE), 40, interval=2.0).ever() == set()
 
 
-def test_a_dip_of_ten_seconds_is_not_low_utilisation() -> None:
+def test_a_dip_of_ten_seconds_is_not_low_utilization() -> None:
     def script(second: float) -> Changes:
         return Changes(every_gpu=IDLE if 40 <= second < 50 else {})
 
@@ -109,7 +109,7 @@ def test_a_saw_tooth_is_judged_by_its_mean() -> None:
 
 
 @pytest.mark.parametrize("phase", ["startup", "compile", "checkpoint", "eval"])
-def test_no_low_utilisation_while_a_rank_of_the_job_does_something_rare(phase: str) -> None:
+def test_no_low_utilization_while_a_rank_of_the_job_does_something_rare(phase: str) -> None:
     def script(second: float) -> Changes:
         return Changes(every_gpu=IDLE, probes=[probe(0, second, phase, 20)])
 
@@ -130,8 +130,8 @@ def test_a_rank_that_has_just_started_still_loads() -> None:
 
 def test_the_probe_tells_that_a_young_rank_trains_already() -> None:
     def script(second: float) -> Changes:
-        told = probe(3, second, "data", 2)
-        return Changes(gpus={3: LOW}, probes=[told])
+        reported = probe(3, second, "data", 2)
+        return Changes(gpus={3: LOW}, probes=[reported])
 
     assert evidence(play(script, 31).one("HW210"), "phase").value == "data"
 
@@ -207,7 +207,7 @@ def test_the_idle_one_explains_the_spinning_ones() -> None:
     assert all(each.explained_by and each.explained_by.subject.gpu == 3 for each in hollow)
 
 
-def test_hollow_by_power_alone() -> None:
+def test_without_work_by_power_alone() -> None:
     old = {"utilization_ratio": 1.0, "sm_active_ratio": None, "power_watts": 200.0}
     found = play(always(gpus={2: old}), 31, interval=2.0).one("HW211")
     assert (found.subject.gpu, found.severity) == (2, "warning")
@@ -272,17 +272,17 @@ def test_a_probe_that_goes_on_is_against_an_error() -> None:
         "sm active",
         "power not low",
         "power high",
-        "no utilisation",
+        "no utilization",
         "no witness",
         "no limit",
         "stale",
     ],
 )
-def test_not_hollow(change: dict[str, Any]) -> None:
+def test_not_without_work(change: dict[str, Any]) -> None:
     assert "HW211" not in play(always(gpus={2: change}), 40, interval=2.0).ever()
 
 
-def test_a_short_wait_in_a_collective_is_not_hollow() -> None:
+def test_a_short_wait_in_a_collective_is_not_without_work() -> None:
     def script(second: float) -> Changes:
         return Changes(every_gpu=SPINNING if second % 30 < 15 else {})
 
