@@ -18,7 +18,7 @@ NOTICEABLE_RATIO = 0.001
 """To let go of what takes less would change nothing."""
 WINDOW_SECONDS = 5.0
 RETRY_SECONDS = 60.0
-"""After so long it is tried again; after each time that it was too dear, twice as long."""
+"""After so long it is tried again; after each time that it was too costly, twice as long."""
 _MOST_RETRY_SECONDS = 3600.0
 LEAST_BATCHES = 5
 """Fewer prove nothing against an instrument."""
@@ -33,7 +33,7 @@ class Cost:
         self._reading = 0
         self._accounts: dict[str, _Account] = {}
         self._began = perf_counter_ns()
-        self._too_dear = 0
+        self._too_costly = 0
         self._ratio: float | None = None
 
     def look(self) -> float | None:
@@ -55,20 +55,20 @@ class Cost:
             account.close_window(passed)
         self._ratio = sum(account.typical for account in accounts)
         least = sum(account.least for account in accounts)
-        self._too_dear = self._too_dear + 1 if least > LIMIT_RATIO else 0
-        if self._too_dear >= 2:
-            self._too_dear = 0
+        self._too_costly = self._too_costly + 1 if least > LIMIT_RATIO else 0
+        if self._too_costly >= 2:
+            self._too_costly = 0
             _let_go(accounts, least, now)
 
 
 def _let_go(accounts: list[_Account], ratio: float, now: int) -> None:
-    """Of the dearest. What counts the steps is the last to go, and of that the optimizer."""
-    dear = [
+    """Of the most costly. What counts the steps is the last to go, and of that the optimizer."""
+    costly = [
         each for each in accounts if each.least >= NOTICEABLE_RATIO and each.instrument.state == ON
     ]
-    if dear:
-        first = min(each.instrument.counts_steps for each in dear)
-        candidates = [each for each in dear if each.instrument.counts_steps == first]
+    if costly:
+        first = min(each.instrument.counts_steps for each in costly)
+        candidates = [each for each in costly if each.instrument.counts_steps == first]
         max(candidates, key=lambda each: each.least).let_go(ratio, now)
 
 

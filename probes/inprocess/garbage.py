@@ -16,7 +16,7 @@ _OLDEST = 2
 
 
 class Garbage(Instrument):
-    """Told by the interpreter before and after each collection."""
+    """Called by the interpreter before and after each collection."""
 
     name = "gc"
 

@@ -22,7 +22,7 @@ class Instrument:
 
     Attributes:
         name: as shown, and named in the ``GPUTOP_PROBE_OFF`` list.
-        counts_steps: whether the steps of the job are told by it, from 1 for the first of these to go.
+        counts_steps: whether the steps of the job are reported by it, from 1 for the first of these to go.
         calls: how often it was called.
         timing: measures its next calls, where there is one.
         state: `ON`, or why it is not.

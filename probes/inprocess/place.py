@@ -80,7 +80,7 @@ def remove_dead(directory: int) -> Iterator[int]:
     """Remove pages of the dead that are older than a day, or too many, or too large together.
 
     The newest stay. Those of the living are locked by their owners, in whatever PID namespace these are;
-    what cannot be told is left alone.
+    what cannot be reported is left alone.
 
     Yields:
         After each few that were removed, how many: a start is not to be held up by thousands.

@@ -1,7 +1,7 @@
 """The probe: what is started in a training process, once, and what its instruments report to.
 
 Nothing here may slow the job, raise into it, print, or keep it from ending. What goes wrong switches
-off as little as possible and is told in the page.
+off as little as possible and is reported in the page.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Probe:
         self.tell(**identity())
 
     def start(self) -> None:
-        """Begin: the page is told of, the looking begins."""
+        """Begin: the page is announced, the looking begins."""
         self._slots.track()
         self.use(Garbage(self))
         use_if_interactive(self)

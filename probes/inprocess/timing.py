@@ -16,7 +16,7 @@ _TRIALS = 32
 class Timing:
     """One batch: the next few calls, in CPU time of whatever thread makes them.
 
-    Time in which the thread was off its core is none of it, so a busy neighbor makes nothing dear.
+    Time in which the thread was off its core is none of it, so a busy neighbor makes nothing costly.
 
     Attributes:
         now: the clock that the parts of a call are read from.

@@ -65,8 +65,10 @@ class Ddp(Patching):
             module = self._module() if self._module else None
             if module is not None:
                 self.calls += 1
-                told = module._get_ddp_logging_data()
-                self._times = {ours: told[name] for name, ours in _TIMES.items() if name in told}
+                reported = module._get_ddp_logging_data()
+                self._times = {
+                    ours: reported[name] for name, ours in _TIMES.items() if name in reported
+                }
         except Exception as error:
             self.fail(error)
 

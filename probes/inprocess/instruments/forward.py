@@ -113,7 +113,7 @@ class Forward(Patching):
 
         Args:
             training: the module is in the mode for it.
-            certain: whether it trains or not is told by ``training`` alone.
+            certain: whether it trains or not is reported by ``training`` alone.
         """
         probe = self.probe
         track = probe.loop_track()

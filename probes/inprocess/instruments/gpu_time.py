@@ -64,7 +64,7 @@ class Edge(NamedTuple):
 
 
 class _Timed(NamedTuple):
-    """A step whose times the GPU has not told yet."""
+    """A step whose times the GPU has not reported yet."""
 
     place: int
     """-1: it lacks some, and only gives its events back."""

@@ -29,7 +29,7 @@ _TOUCH_SECONDS = 1200.0
 _MOST_NAMES = 65_536
 _MOST_DEAD = 16
 """In one directory: the pages of one user do not push out those of another."""
-_MOST_BURIED = 64
+_MOST_KEPT = 64
 """Of those that died while they were watched."""
 _MOST_OPENED = 256
 """At one look into a directory."""
@@ -93,11 +93,11 @@ class PageDirectories:
         living = frozenset[int]().union(*self._living.values())
         return living, living - before
 
-    def hide(self, owner: Owner, left: ProbeReading | None) -> None:
+    def keep_page_of(self, owner: Owner, left: ProbeReading | None) -> None:
         """A process that was watched is gone, and this is what it has left."""
         if left is not None:
             self._dead[owner.user_id, owner.inner_pid, owner.start_ticks] = _Dead(left, "")
-            self._keep_newest("", _MOST_BURIED)
+            self._keep_newest("", _MOST_KEPT)
 
     def dead(self) -> Iterator[ProbeReading]:
         """What the dead of the last day have left. Their history is reported twice, and then no more."""
