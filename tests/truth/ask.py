@@ -64,9 +64,18 @@ class Answer:
 
 def ask(pid: int, seconds: float, setting: Setting) -> Answer:
     """Watch it for so long."""
-    words = gputop("diagnose", str(pid), "--for", f"{max(seconds, 1.0):.1f}", "--format", "json")
+    length = f"{max(seconds, 1.0):.1f}"
+    return _answer(["diagnose", str(pid), "--for", length, "--format", "json"], seconds, setting)
+
+
+def look_once(pid: int, setting: Setting) -> Answer:
+    """One frame of it, as a script takes one."""
+    return _answer(["--once", "--format", "json", "attach", str(pid)], 0.0, setting)
+
+
+def _answer(words: list[str], seconds: float, setting: Setting) -> Answer:
     done = subprocess.run(
-        [*setting.before, *words],
+        [*setting.before, *gputop(*words)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

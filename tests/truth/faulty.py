@@ -8,22 +8,29 @@ from pathlib import Path
 
 from .case import Case
 
-HUNG = ("HST125", "RUN406", "hung", "hangs", "blocked", "not advancing", "stands still")
-"""Titles under which it may be told that a rank stands still, whatever in."""
+_LOCK_FILE = ("flock", "file lock", "lock file", r"\.lock\b", r"build-\d/lock")
+_CHILD = (
+    r"\bchild",
+    "zombie",
+    "killed",
+    "SIGKILL",
+    "no writer",
+    "writer.*(dead|gone|ended)",
+)
 WAYS: dict[str, tuple[str, ...]] = {
     "socket_read": ("HST125", "socket"),
-    "lock": ("RUN406", r"\block"),
+    "lock": ("RUN406", r"\block\b"),
     "pipe": ("HST125", r"\bpipe"),
     "fifo_open": ("HST125", "fifo"),
     "fifo_read": ("HST125", "fifo"),
-    "flock": ("HST125", "flock", "file lock", r"\.lock"),
-    "flock_polled": ("RUN406", "lock file", "file lock", r"\.lock"),
-    "baton": ("RUN406", "lock file", "build.*lock"),
-    "two_locks": ("RUN406", "deadlock", r"\block"),
-    "dead_thread": ("RUN406", "thread.*(died|ended|dead)", r"\block", "queue"),
-    "killed_child": ("HST125", "child.*(died|dead|killed)", "zombie", "killed"),
-    "dead_writer": ("HST125", "child.*(died|dead|killed)", "no writer", "pipe"),
-    "spin": ("RUN406", "spin", "loop", "busy"),
+    "flock": _LOCK_FILE,
+    "flock_polled": _LOCK_FILE,
+    "baton": _LOCK_FILE,
+    "two_locks": ("RUN406", "dead-?lock", r"\block\b"),
+    "dead_thread": ("RUN406", "thread.*(died|ended|dead)", r"\block\b", "queue"),
+    "killed_child": _CHILD,
+    "dead_writer": _CHILD,
+    "spin": ("RUN406", "spin", "loop"),
 }
 """Of each way to stand still, what its first finding may be: ids, or words of its name and text."""
 
@@ -92,7 +99,7 @@ def _meeting(
 
 
 _MISMATCH = ("RUN404", "mismatch", "another collective", "different collective")
-_ENDED = ("RUN404", "RUN406", "finished", "has ended", "exit")
+_ENDED = ("finished", "has ended", r"\bexit", "shut")
 _WORKER = ("HST115", "worker")
 
 
@@ -144,7 +151,7 @@ FAULTY: tuple[Case, ...] = (
     _meeting("out_of_data", _MISMATCH),
     _meeting("opposite_groups", (*_MISMATCH, "cycle"), (0, 1, None)),
     _meeting("sits_in_exit", _ENDED),
-    _meeting("sits_in_join", (*_ENDED, "thread")),
+    _meeting("sits_in_join", (*_ENDED, "RUN406", "thread")),
     _meeting("killed", ("RUN424",)),
     replace(_meeting("killed", ("RUN424",)), name="meeting: killed while watched", announced=True),
     replace(_meeting("straggles", ("RUN407",), ranks=2), waited_for=False),

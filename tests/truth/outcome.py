@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from .ask import Answer, Told, ask
+from .ask import Answer, Told, ask, look_once
 from .case import Case
 from .start import JobFailed, Setting, started
 
@@ -15,6 +15,8 @@ LATE_SECONDS = 15.0
 """What was not told when it was due may still be told so much later."""
 ENDED = "has ended"
 _ID = re.compile(r"[A-Z]{2,3}\d{3}")
+_PLACE = re.compile(r"[\w<>.]+ \(\w+\.py:\d+\)")
+"""Our jobs' own functions have telling names: that one is named is no cause."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def fits(finding: Told, cause: str) -> bool:
     """Whether it is that rule, or has those words."""
     if _ID.fullmatch(cause):
         return finding.id == cause
-    return re.search(cause, f"{finding.name}\n{finding.text}", re.IGNORECASE) is not None
+    said = _PLACE.sub("", f"{finding.name}\n{finding.text}")
+    return re.search(cause, said, re.IGNORECASE) is not None
 
 
 def measure(case: Case, setting: Setting, healthy_seconds: float) -> Outcome:
@@ -85,7 +88,7 @@ def measure(case: Case, setting: Setting, healthy_seconds: float) -> Outcome:
 
 def _watch(case: Case, pid: int, setting: Setting, healthy_seconds: float) -> Outcome:
     if not case.faulty:
-        return Outcome(case, ask(pid, healthy_seconds, setting), healthy_seconds)
+        return Outcome(case, _left_alone(pid, setting, healthy_seconds), healthy_seconds)
     due = case.due_seconds
     seconds = due + (BEFORE_SECONDS if case.announced else 0.0)
     outcome = Outcome(case, ask(pid, seconds, setting), seconds)
@@ -93,3 +96,11 @@ def _watch(case: Case, pid: int, setting: Setting, healthy_seconds: float) -> Ou
         return replace(outcome, told_seconds=due)
     later = Outcome(case, ask(pid, LATE_SECONDS, setting), seconds + LATE_SECONDS)
     return replace(later, told_seconds=due + LATE_SECONDS) if later.answer.alarms else later
+
+
+def _left_alone(pid: int, setting: Setting, seconds: float) -> Answer:
+    """What one look says counts as much as what a watch does."""
+    once, watched = look_once(pid, setting), ask(pid, seconds, setting)
+    known = {(each.id, each.rank) for each in watched.alarms}
+    more = tuple(each for each in once.alarms if (each.id, each.rank) not in known)
+    return Answer(more + watched.findings, watched.could_not_look or once.could_not_look)

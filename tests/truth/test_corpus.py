@@ -67,6 +67,9 @@ def test_a_cause_is_an_id_or_words_of_the_finding() -> None:
     assert fits(SPINS, "RUN406") and fits(SPINS, "spins? in") and fits(SPINS, "NOT advancing")
     assert not fits(SPINS, "RUN405") and not fits(SPINS, "socket")
     assert not fits(replace(SPINS, text="explained by RUN405"), "RUN405")  # an id is no word
+    assert not fits(
+        replace(SPINS, text="place flock (blocks.py:7)"), "lock"
+    )  # the job's own function
 
 
 def test_the_interval_is_wilsons() -> None:

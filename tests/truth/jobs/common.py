@@ -9,6 +9,7 @@ from pathlib import Path
 FIRST_STEPS = 30
 STEP_SECONDS = 0.08
 HOUR = 3600.0
+SOON_SECONDS = 6.0
 
 
 class Job:
@@ -70,10 +71,31 @@ class Job:
         while True:
             self.step(seconds)
 
-    def soon(self, steps=60):
-        """Say that it will be as the case says after so many steps more: somebody may begin to watch."""
+    def soon(self):
+        """Say that it will be as the case says in a while: somebody may begin to watch."""
         (self.folder / f"soon-{self.rank}").touch()
-        self.steps(steps)
+
+    def due(self):
+        """Whether that while is over."""
+        said = self.folder / f"soon-{self.rank}"
+        return said.exists() and time.time() - said.stat().st_mtime > SOON_SECONDS
+
+    def train_until_due(self):
+        self.soon()
+        ended = time.monotonic() + SOON_SECONDS
+        while not self._all_done(time.monotonic() > ended):
+            self.step()
+
+    def _all_done(self, done):
+        """The ranks leave a loop after the same step."""
+        if self.world == 1:
+            return done
+        import torch
+        import torch.distributed as dist
+
+        flag = torch.tensor([float(done)])
+        dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+        return bool(flag.item())
 
     def ready(self):
         """Say that from now on it is as the case says."""

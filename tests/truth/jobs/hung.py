@@ -11,7 +11,7 @@ import blocks
 def _odd(way):
     def run(job):
         job.steps()
-        job.soon()
+        job.train_until_due()
         if job.odd:
             way(job)
         job.train()
@@ -22,7 +22,7 @@ def _odd(way):
 def _all(way):
     def run(job):
         job.steps()
-        job.soon()
+        job.train_until_due()
         way(job)
 
     return run

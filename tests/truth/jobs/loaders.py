@@ -14,10 +14,10 @@ PR_SET_PDEATHSIG = 1
 
 
 class Data(Dataset):
-    """Items that come fast, up to one at which the worker does something else."""
+    """Items that come fast, up to one at which the worker of the odd rank does something else."""
 
-    def __init__(self, job, turns_odd, at=80):
-        self.job, self.turns_odd, self.at = job, turns_odd, at
+    def __init__(self, job, turns_odd):
+        self.job, self.turns_odd = job, turns_odd
 
     def __len__(self):
         return 1 << 20
@@ -25,15 +25,15 @@ class Data(Dataset):
     def __getitem__(self, index):
         if index == 0:
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if index >= self.at and self.job.odd:
+        if self.turns_odd and self.job.odd and self.job.due():
             self.turns_odd(self.job)
         return torch.randn(128)
 
 
-def _train(job, turns_odd, at=80):
-    for number, _ in enumerate(DataLoader(Data(job, turns_odd, at), batch_size=1, num_workers=1)):
+def _train(job, turns_odd):
+    for number, _ in enumerate(DataLoader(Data(job, turns_odd), batch_size=1, num_workers=1)):
         if number == 20:
-            job.soon(0)
+            job.soon()
         job.step()
 
 
@@ -81,9 +81,7 @@ def slow(job):
 
 def pauses(job):
     """Healthy: workers that persist wait between epochs, while the trainer does something else."""
-    loader = DataLoader(
-        Data(job, _stopped, at=1 << 30), batch_size=1, num_workers=2, persistent_workers=True
-    )
+    loader = DataLoader(Data(job, None), batch_size=1, num_workers=2, persistent_workers=True)
     job.ready()
     while True:
         for number, _ in enumerate(loader):
