@@ -9,7 +9,7 @@ import argparse
 import os
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from .case import Case
 from .faulty import FAULTY
@@ -22,6 +22,7 @@ from .start import Setting
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 CASES = (*FAULTY, *HEALTHY)
+INTERRUPTED = 130
 
 
 def main(words: list[str] | None = None) -> int:
@@ -36,30 +37,49 @@ def main(words: list[str] | None = None) -> int:
         print("\n".join(_title(case) for case in chosen))
         return 0
     setting = Setting(python, options.probe, AS_NOBODY if options.user == "nobody" else ())
-    mode = "probe" if options.probe else "bare"
-    # Beside a load, nothing is known to fail: it is measured only.
-    reasons = known()
-    runnable = [
-        case for case in chosen if not case.missing and (case.probe_able or not setting.probe)
-    ]
+    runnable: list[Case] = []
     for case in chosen:
-        if case not in runnable:
-            print(f"SKIPPED {_title(case)}: {case.missing or 'the probe cannot be in it'}")
-    surprises = 0
-    outcomes: list[Outcome] = []
+        why = case.missing or (
+            "" if case.probe_able or not setting.probe else "no probe gets into it"
+        )
+        if why:
+            print(f"SKIPPED {_title(case)}: {why}")
+        else:
+            runnable.append(case)
     with loaded(options.load), ThreadPoolExecutor(options.parallel) as pool:
         runs = [
             pool.submit(measure, case, setting, options.healthy_for)
             for case in runnable * options.runs
         ]
-        for run in runs:
-            outcome = run.result()
-            reason = reasons.reason(outcome.case.name, mode)
-            surprises += unexpected(outcome, reason)
-            outcomes.append(outcome)
-            print(row(outcome, reason), flush=True)
-    print(f"\n{mode}, load {options.load} a core, as {options.user}\n{figures(outcomes)}")
+        try:
+            surprises = _tell(runs, options)
+        except KeyboardInterrupt:
+            pool.shutdown(
+                cancel_futures=True
+            )  # those that run are ended with all that they started
+            return INTERRUPTED
     return 1 if surprises else 0
+
+
+def _tell(runs: list[Future[Outcome]], options: argparse.Namespace) -> int:
+    """Print each when it is there, then the figures; returns how many are otherwise than expected.
+
+    Beside a load, or as another user, what is known to fail may be right by chance, and the reverse: there
+    it is measured only.
+    """
+    mode = "probe" if options.probe else "bare"
+    quiet = not options.load and options.user == "self"
+    reasons = known()
+    surprises = 0
+    outcomes: list[Outcome] = []
+    for run in runs:
+        outcome = run.result()
+        reason = reasons.reason(outcome.case.name, mode) if quiet else ""
+        surprises += unexpected(outcome, reason)
+        outcomes.append(outcome)
+        print(row(outcome, reason), flush=True)
+    print(f"\n{mode}, load {options.load} a core, as {options.user}\n{figures(outcomes)}")
+    return surprises if quiet else 0
 
 
 def _title(case: Case) -> str:
