@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import subprocess
 import sys
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -22,7 +23,7 @@ from .start import Setting
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 CASES = (*FAULTY, *HEALTHY)
-INTERRUPTED = 130
+COULD_NOT_MEASURE, INTERRUPTED = 2, 130
 
 
 def main(words: list[str] | None = None) -> int:
@@ -31,12 +32,15 @@ def main(words: list[str] | None = None) -> int:
     python = os.environ.get("GPUTOP_TORCH_PYTHON", "")
     if not python:
         print("GPUTOP_TORCH_PYTHON names no Python that has torch", file=sys.stderr)
-        return 2
+        return COULD_NOT_MEASURE
     chosen = [case for case in CASES if re.search(options.cases, _title(case))]
     if options.list:
         print("\n".join(_title(case) for case in chosen))
         return 0
     setting = Setting(python, options.probe, AS_NOBODY if options.user == "nobody" else ())
+    if setting.before and _cannot_run(setting):
+        print(f"SKIPPED: that user cannot run {python}", file=sys.stderr)
+        return COULD_NOT_MEASURE
     runnable: list[Case] = []
     for case in chosen:
         why = case.missing or (
@@ -80,6 +84,12 @@ def _tell(runs: list[Future[Outcome]], options: argparse.Namespace) -> int:
         print(row(outcome, reason), flush=True)
     print(f"\n{mode}, load {options.load} a core, as {options.user}\n{figures(outcomes)}")
     return surprises if quiet else 0
+
+
+def _cannot_run(setting: Setting) -> bool:
+    """One program more: setpriv still has root's rights when it starts the first."""
+    words = [*setting.before, "env", setting.python, "--version"]
+    return subprocess.run(words, capture_output=True, check=False).returncode != 0
 
 
 def _title(case: Case) -> str:
