@@ -8,19 +8,19 @@ from .device.clock_stuck_low import ClockStuckLow
 from .device.driver_not_answering import DriverNotAnswering
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
-from .device.hollow_utilisation import HollowUtilisation
 from .device.power_cap import PowerCap
 from .device.row_remap_pending import RowRemapPending
 from .device.thermal_slowdown import ThermalSlowdown
 from .device.uncorrectable_memory_error import UncorrectableMemoryError
-from .device.utilisation_low import UtilisationLow
+from .device.utilization_low import UtilizationLow
+from .device.utilization_without_work import UtilizationWithoutWork
 from .device.xid import Xid
 from .distributed.all_ranks_wait import AllRanksWait
 from .distributed.checkpoint_holds_others import CheckpointHoldsOthers
 from .distributed.collective_mismatch import CollectiveMismatch
 from .distributed.compile_holds_others import CompileHoldsOthers
 from .distributed.evaluation_holds_others import EvaluationHoldsOthers
-from .distributed.rank_gone import RankGone
+from .distributed.rank_exited import RankExited
 from .distributed.rank_not_advancing import RankNotAdvancing
 from .distributed.rank_stopped import RankStopped
 from .distributed.straggler import Straggler
@@ -67,8 +67,8 @@ RULES: tuple[type[Rule], ...] = (
     HardwareSlowdown,
     GpuLost,
     DriverNotAnswering,
-    UtilisationLow,
-    HollowUtilisation,
+    UtilizationLow,
+    UtilizationWithoutWork,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
     CollectiveMismatch,
@@ -78,7 +78,7 @@ RULES: tuple[type[Rule], ...] = (
     CheckpointHoldsOthers,
     EvaluationHoldsOthers,
     RankStopped,
-    RankGone,
+    RankExited,
     CompileHoldsOthers,
     PcieLinkDegraded,
     PcieReplays,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..probes.frame import RankFrame
-from ..probes.stack_reader import VOTES
+from ..probes.model.job_frames import RankFrame
+from ..probes.model.rank_readings import DUMPS
 from .finding import Judgement
 
 ASKING = frozenset(
@@ -11,7 +11,7 @@ ASKING = frozenset(
 )
 """Findings, pending ones too, that stacks would make surer or more precise."""
 LOOK_SECONDS = 3.0
-"""For how long a wish lasts; it is renewed while there is a reason."""
+"""For how long a request lasts; it is renewed while there is a reason."""
 AGAIN_SECONDS = 30.0
 """A stall that lasts is looked at again at most this often."""
 
@@ -27,7 +27,7 @@ def worth_a_look(judgement: Judgement) -> tuple[int, ...]:
     looked = {
         reading.pid: now - reading.monotonic_seconds
         for reading in judgement.frame.stacks
-        if len(reading.main_stacks) >= VOTES or reading.refusal
+        if len(reading.main_stacks) >= DUMPS or reading.refusal
     }
     return tuple(
         rank.pid

@@ -8,12 +8,20 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ..probes.frame import Frame
-from .blindness import blind_rule, broken_rule
+from ..probes.model.frame import Frame
 from .causes import with_causes
-from .finding import SEVERITY_ORDER, Blind, Finding, FindingState, Judgement, Severity, Verdict
+from .finding import (
+    SEVERITY_ORDER,
+    Finding,
+    FindingState,
+    Judgement,
+    NotEvaluated,
+    Severity,
+    Verdict,
+)
 from .history import History
 from .rule import Rule, Scene
+from .unevaluated import failed_rule, why_not_evaluated
 
 KEEP_CLEARED_SECONDS = 600.0
 
@@ -135,20 +143,20 @@ class Engine:
         scene = Scene(frame, self.history)
         held: set[_Key] = set()
         unknown: set[_Key] = set()
-        blind: list[Blind] = []
+        not_evaluated: list[NotEvaluated] = []
         for rule in self._rules:
             verdicts = () if rule.id in self.broken else self._verdicts(rule, scene)
             self._apply(rule, verdicts, frame, held, unknown)
             why = self.broken.get(rule.id)
-            cannot = broken_rule(rule, why) if why else blind_rule(rule, verdicts)
+            cannot = failed_rule(rule, why) if why else why_not_evaluated(rule, verdicts)
             if cannot is not None:
-                blind.append(cannot)
+                not_evaluated.append(cannot)
         self._release(held, unknown, frame)
         return Judgement(
             frame=frame,
             findings=self._findings(frame),
             rules=len(self._rules),
-            blind=tuple(blind),
+            not_evaluated=tuple(not_evaluated),
         )
 
     def _apply(

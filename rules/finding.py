@@ -6,7 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from ..probes.frame import Frame, Origin
+from ..probes.model.frame import Frame
+from ..probes.model.vocabulary import Origin
 
 Severity = Literal["info", "warning", "error"]
 SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
@@ -109,11 +110,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str | None = None
     """Where it is more precise than the rule's."""
     unknown_because: str = ""
-    unread: str = ""
-    """Why a signal that the rule needs is missing: then it is blind, not only undecided."""
+    unavailable: str = ""
+    """Why a signal that the rule needs is missing: then it is not evaluated, not only undecided."""
 
 
-class Blind(msgspec.Struct, frozen=True, kw_only=True):
+class NotEvaluated(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that cannot look, so that its silence says nothing."""
 
     id: str
@@ -168,7 +169,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Pending, active, and the cleared ones of the last ten minutes."""
     rules: int = 0
     """How many there are."""
-    blind: tuple[Blind, ...] = ()
+    not_evaluated: tuple[NotEvaluated, ...] = ()
     """Those that cannot look now, on all or on some of what they are about."""
 
     @property

@@ -10,10 +10,13 @@ from functools import lru_cache
 from operator import attrgetter
 from statistics import median
 
-from ..probes.frame import Frame, GpuFrame, HostFrame, NetworkFrame, RankFrame
-from ..probes.frame_links import PortFrame
-from ..probes.infiniband_counters import CounterKind, of_kind
-from ..probes.nvml_words import THROTTLE_REASONS
+from ..probes.model.frame import Frame
+from ..probes.model.gpu_frames import GpuFrame
+from ..probes.model.host_frames import HostFrame, NetworkFrame
+from ..probes.model.job_frames import RankFrame
+from ..probes.model.link_frames import PortFrame
+from ..probes.model.port_counters import CounterKind, of_kind
+from ..probes.model.throttle_reasons import THROTTLE_REASONS
 from .progress import stuck_ranks
 from .series import Blocks, Series
 

@@ -14,16 +14,11 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from ..probes.derive_gpu import stale_after_seconds
-from ..probes.frame import (
-    CgroupFrame,
-    Frame,
-    GpuFrame,
-    HostFrame,
-    JobFrame,
-    ProcessFrame,
-    RankFrame,
-)
+from ..probes.model.frame import Frame
+from ..probes.model.gpu_frames import GpuFrame, stale_after_seconds
+from ..probes.model.host_frames import CgroupFrame, HostFrame
+from ..probes.model.job_frames import JobFrame, RankFrame
+from ..probes.model.process_frames import ProcessFrame
 from .finding import Severity, Subject, Verdict
 from .history import History
 from .progress import is_unsettled
@@ -100,9 +95,9 @@ class Rule(ABC):
         """That it cannot run on this subject, and why; ``None`` where it can."""
         for field in self.needs:
             if getattr(subject, field) is None:
-                return unread_field(who, subject, field)
+                return unavailable_field(who, subject, field)
         if self.needs_any and all(getattr(subject, field) is None for field in self.needs_any):
-            return unread_field(who, subject, self.needs_any[0])
+            return unavailable_field(who, subject, self.needs_any[0])
         return None
 
 
@@ -140,7 +135,7 @@ class HostRule(Rule):
         host = scene.frame.host
         subject = Subject(kind="host", id=scene.frame.node)
         if host is None:
-            yield _unread(subject, "the host is not read")
+            yield _unavailable(subject, "the host is not read")
             return
         old = reading_too_old(subject, host.age_seconds, scene.frame)
         yield old or self._unmet(subject, host) or self.judge_host(host, subject, scene)
@@ -167,7 +162,7 @@ class ProcessRule(Rule):
 
 
 class CgroupRule(Rule):
-    """A rule about the control groups of processes of interest."""
+    """A rule about the control groups of watched processes."""
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for group in scene.frame.cgroups:
@@ -287,17 +282,17 @@ def median_of(values: Iterable[float | None]) -> float | None:
 
 
 def reading_too_old(subject: Subject, age_seconds: float, frame: Frame) -> Verdict | None:
-    """That nothing can be told of a subject which was read too long ago."""
+    """That nothing can be reported of a subject which was read too long ago."""
     if age_seconds > stale_after_seconds(frame.interval_seconds):
-        return _unread(subject, f"last read {age_seconds:.0f} s ago")
+        return _unavailable(subject, f"last read {age_seconds:.0f} s ago")
     return None
 
 
-def unread_field(who: Subject, subject: Any, field: str) -> Verdict:
-    """That nothing can be told for want of a field, with the reason that its reading gives."""
-    return _unread(who, subject.missing.get(field, "not read yet"), field)
+def unavailable_field(who: Subject, subject: Any, field: str) -> Verdict:
+    """That nothing can be reported for want of a field, with the reason that its reading gives."""
+    return _unavailable(who, subject.missing.get(field, "not read yet"), field)
 
 
-def _unread(subject: Subject, reason: str, field: str = "") -> Verdict:
+def _unavailable(subject: Subject, reason: str, field: str = "") -> Verdict:
     because = f"{field}: {reason}" if field else reason
-    return Verdict(subject=subject, holds=None, unknown_because=because, unread=reason)
+    return Verdict(subject=subject, holds=None, unknown_because=because, unavailable=reason)

@@ -11,8 +11,8 @@ import msgspec
 
 from .catalogue import RULES
 from .finding import Severity
-from .nearest import suggestion
 from .rule import Rule, Threshold
+from .suggestion import suggestion
 
 SECTIONS = ("Meaning", "Impact", "Diagnosis", "Mitigation")
 

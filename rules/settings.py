@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from .catalogue import RULES
-from .nearest import suggestion
 from .rule import Rule, Threshold
+from .suggestion import suggestion
 
 MOST_BYTES = 1 << 20
 """A file with every threshold of every rule has a hundredth of that."""

@@ -16,14 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from gputop.probes.command import Command
-from gputop.probes.sample import Reply, Sample
+from gputop.probes.model.sample import Sample
 from gputop.probes.simulator import SimulatedNode
+from gputop.probes.wire.command import Command
+from gputop.probes.wire.messages import Reply
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Judgement
-from gputop.tui.app import GputopApp
-from gputop.tui.watch import Watch
+from gputop.tui.app.app import GputopApp
+from gputop.tui.session.watch import Watch
 
 HERE = Path(__file__).parent
 MOMENT = 1_793_455_651.0

@@ -7,7 +7,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from unmeasured import unmeasured
+from support.unmeasured import unmeasured
 
 # How fast examples are made and run says how busy the machine is, and nothing about the code.
 settings.register_profile(

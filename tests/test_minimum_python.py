@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.loading import SHIM
+from gputop.probes.attach.preload import SHIM
 
 ROOT = Path(__file__).parent.parent
 OLDEST = "3.9"

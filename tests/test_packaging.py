@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.loading import SHIM
+from gputop.probes.attach.preload import SHIM
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -66,18 +66,31 @@ def loaded_by(statement: str) -> set[str]:
     ("statement", "never"),
     [
         ("import gputop", {"textual", "rich", "pynvml", "psutil", "msgspec", "torch"}),
-        ("import gputop.probes.collect", {"textual", "rich", "pynvml", "torch", "asyncio"}),
-        ("import gputop.tui.live, gputop.rules.catalogue", {"textual", "pynvml", "torch"}),
-        ("import gputop.tui.once", {"textual", "pynvml", "torch"}),
-        ("import gputop.tui.app", {"pynvml", "psutil", "torch"}),
+        ("import gputop.probes.collector.main", {"textual", "rich", "pynvml", "torch", "asyncio"}),
+        ("import gputop.tui.commands.live, gputop.rules.catalogue", {"textual", "pynvml", "torch"}),
+        ("import gputop.tui.commands.once", {"textual", "pynvml", "torch"}),
+        ("import gputop.tui.app.app", {"pynvml", "psutil", "torch"}),
     ],
 )
 def test_what_a_part_does_not_load(statement: str, never: set[str]) -> None:
     assert loaded_by(statement) & never == set()
 
 
+@pytest.mark.parametrize("folder", ["console", "drawing", "panels", "reports", "session"])
+def test_what_needs_no_screen_loads_nothing_of_one(folder: str) -> None:
+    """A static look at imports cannot see those that are made inside functions at import time."""
+    modules = sorted(
+        f"gputop.tui.{folder}.{file.stem}" for file in (ROOT / "tui" / folder).glob("[a-z]*.py")
+    )
+    assert modules
+    assert (
+        loaded_by(f"import {', '.join(modules)}") & {"textual", "pynvml", "torch", "psutil"}
+        == set()
+    )
+
+
 def test_the_collector_does_not_load_the_simulator() -> None:
-    script = "import gputop.probes.collect, sys; print(*sys.modules)"
+    script = "import gputop.probes.collector.main, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-P", "-c", script], check=True, capture_output=True, text=True
     )

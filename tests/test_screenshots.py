@@ -53,5 +53,5 @@ def test_a_png_is_not_blank(tmp_path: Path) -> None:
         make.to_png((FOLDER / "main-132x43.svg").read_text(), path)
     except (ImportError, OSError) as error:
         pytest.skip(f"the cairo library is not installed: {error}")
-    # A picture of one colour compresses to almost nothing.
+    # A picture of one color compresses to almost nothing.
     assert path.stat().st_size > 50_000

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
-from ..probes.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
-from ..rules.nearest import suggestion
-from . import argument_values as values
+from ..probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from ..rules.suggestion import suggestion
+from .console import values
+from .console.errors import UsageError
+from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
-from .output import say
 
 FORMATS = ("text", "json")
 SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host", "infiniband", "topology", "numa")
@@ -21,10 +22,6 @@ _HELP = "gputop --help shows all"
 _INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
 _SCENARIO = "input-bound"
 """What ``gputop demo`` plays unless another one is named."""
-
-
-class UsageError(Exception):
-    """The command line is wrong. The text is one sentence for people."""
 
 
 class _Parser(argparse.ArgumentParser):

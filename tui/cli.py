@@ -9,12 +9,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 
-from .arguments import UsageError, parse
-from .exits import COULD_NOT_LOOK, INTERRUPTED, OK, WRONG_USAGE, complain
-from .output import OutputError, open_standard_streams
+from .arguments import parse
+from .console.errors import UsageError
+from .console.exits import COULD_NOT_LOOK, INTERRUPTED, OK, WRONG_USAGE, complain
+from .console.output import OutputError, open_standard_streams
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,53 +45,39 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str]) -> int:
     options = parse(argv)
     if options.command == "collect":
-        return _collect(options)
+        from .commands.collect import collect
+
+        return collect(options)
     if options.command == "rules":
-        from .runbook_text import print_rules
+        from .commands.rules import print_rules
 
         return print_rules(options.rule, options.settings)
     if options.command == "run":
-        from .run import run
+        from .commands.run import run
 
         return run(options)
     if options.command == "probe":
-        from .probe_command import probe
+        from .commands.probe import probe
 
         return probe(options)
     if options.inject:
-        from .inject import inject
+        from .commands.attach import inject
 
         code = inject(options.pid[0])
         if code != OK:
             return code
     if options.command == "demo" and options.list:
-        from .once import print_scenarios
+        from .commands.once import print_scenarios
 
         return print_scenarios()
     if options.command == "doctor":
-        from .doctor import examine
+        from .commands.doctor import examine
 
         return examine(options)
     if options.command in ("diagnose", "stacks"):
-        from .live import report
+        from .commands.live import report
 
         return report(options)
-    from .live import watch
+    from .commands.live import watch
 
     return watch(options)
-
-
-def _collect(options: Namespace) -> int:
-    from ..probes.collect import collect
-
-    if sys.stdout.isatty():
-        raise UsageError("collect writes binary samples for a front end, not for a terminal")
-    try:
-        collect(
-            interval_seconds=options.interval,
-            without=frozenset(options.without),
-            pids=tuple(options.pid),
-        )
-    except OSError as error:  # sources have no errors: this is from sending samples
-        raise OutputError(error) from error
-    return OK

@@ -48,7 +48,7 @@ def add_run(commands: Any) -> None:
     run.add_argument(
         "--tui",
         action="store_true",
-        help="open the screen here; the job's output goes to a file, whose name is told",
+        help="open the screen here; the job's output goes to a file, whose name is reported",
     )
     run.add_argument(
         "-v", "--verbose", action="store_true", help="say how to watch it, also without a terminal"

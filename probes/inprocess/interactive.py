@@ -36,7 +36,6 @@ class Cells(Instrument):
     """Told by IPython, which Jupyter's kernels are made of, before and after each cell."""
 
     name = "cells"
-    edges = 0
 
     def __init__(self, probe: Probe, shell: Any) -> None:
         super().__init__(probe)
@@ -71,7 +70,6 @@ class Prompt(Instrument):
     which the probe's own thread sees when it looks once a second."""
 
     name = "prompt"
-    edges = 0
 
     def install(self) -> None:
         self._main = threading.main_thread().ident

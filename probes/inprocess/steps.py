@@ -218,6 +218,17 @@ class Steps:
             self._track.base(self._resting)
             self._started = self._now(skipped=False)
 
+    def forget(self) -> bool:
+        """Some of what is told here was not told for a while. False: it changes nothing, for no step was
+        begun, or the job itself says where they end."""
+        if self._explicit or (self._from is None and not self.count):
+            return False
+        self._from = self._pending = None
+        self._draws = self._forwards = self._micro = 0
+        self._stepped.clear()
+        self._fresh.clear()
+        return True
+
     def finish(self) -> None:
         """The job is over: so is its last step."""
         if self._pending and not self._explicit:

@@ -44,7 +44,6 @@ class WorkerServer(Instrument):
     """Answers HTTP on a socket beside the page; its handlers dump the flight recorder, among others."""
 
     name = "worker-server"
-    edges = 0
 
     def install(self) -> None:
         import ctypes

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from . import (
-    device_faults,
-    input_faults,
-    link_faults,
-    memory_faults,
-    process_faults,
-    speed_faults,
-)
+from . import device_faults, input_faults, link_faults, memory_faults, process_faults, speed_faults
 from .scenario import Scenario, UnknownScenario
 
 _ALL = (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ..nvml_words import LOST
-from ..sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
+from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.missing_reasons import LOST
+from ..model.process_readings import ProcessReading
+from ..model.sample import Sample, SourceStatus
 from .activity import SPINNING, TRAINING, Activity
 from .job import rank_pid
 from .overlays import Fields, on_gpus, on_processes, on_source, with_xid

@@ -6,9 +6,10 @@ import threading
 import time
 from collections.abc import Iterator
 
-from ..command import Command, SetInterval, TakeStacks
-from ..limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
-from ..sample import Reply, Sample
+from ..model.sample import Sample
+from ..wire.command import Command, SetInterval, TakeStacks
+from ..wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from ..wire.messages import Reply
 from .node import SimulatedNode
 
 

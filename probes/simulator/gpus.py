@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..sample import DriverReading, GpuProcessReading, GpuReading, NvlinkReading
+from ..model.gpu_readings import DriverReading, GpuProcessReading, GpuReading, NvlinkReading
 from .activity import CHANNELS, Activity
 from .timeline import MICROSECONDS, UNIT, Integrals, Timeline
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sample import CgroupReading, DiskReading, HostReading, NetworkReading
+from ..model.host_readings import CgroupReading, DiskReading, HostReading, NetworkReading
 from .gpus import GIB
 from .timeline import MICROSECONDS
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..sample import CgroupReading, HostReading, ProcessReading
+from ..model.host_readings import CgroupReading, HostReading
+from ..model.process_readings import ProcessReading
 from .activity import TRAINING, Work
 from .gpus import GIB
 from .job import chance, is_worker, worker_pids

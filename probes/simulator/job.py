@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..sample import ProcessReading
+from ..model.process_readings import ProcessReading
 from .activity import Activity
 from .gpus import GIB
 from .rhythm import RANKS

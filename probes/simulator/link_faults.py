@@ -1,16 +1,17 @@
-"""Scenarios in which a road is broken, too narrow, or too full."""
+"""Scenarios in which a link is broken, too narrow, or too full."""
 
 from __future__ import annotations
 
 import msgspec
 
-from ..sample import GpuReading, NvlinkReading, Sample
-from ..sample_links import PEER_OK
+from ..model.gpu_readings import GpuReading, NvlinkReading
+from ..model.link_readings import PEER_OK
+from ..model.sample import Sample
 from .activity import TRAINING, Activity, Work
 from .gpus import gpu_bus_id
+from .links import COMPUTE_PORTS, port
 from .overlays import Fields, on_gpus
 from .rhythm import RANKS, Pace, everyone, only
-from .roads import COMPUTE_PORTS, port
 from .scenario import Overlay, Scenario, Scene
 
 _WORLD_SIZE = 32

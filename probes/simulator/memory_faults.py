@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from ..sample import (
-    CgroupReading,
-    GpuProcessReading,
-    GpuReading,
-    HostReading,
-    ProcessReading,
-    Sample,
-)
+from ..model.gpu_readings import GpuProcessReading, GpuReading
+from ..model.host_readings import CgroupReading, HostReading
+from ..model.process_readings import ProcessReading
+from ..model.sample import Sample
 from .activity import TRAINING, Activity
 from .gpus import GIB, MIB
 from .overlays import Fields, on_gpus, on_host

@@ -7,16 +7,18 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from ..probe_reading import ProbeReading
-from ..sample import GpuReading, ProcessReading, Sample, SourceStatus, gpu_source_name
+from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
+from ..model.sample import Sample, SourceStatus
 from . import catalogue
 from .activity import CHANNELS, Activity
 from .gpus import Gpu, driver
 from .host import read_cgroup, read_host
 from .job import CONTAINER_ID, WORKERS, Job, Placement, cgroup_path, rank_pid
+from .links import gpu_paths, placements, read_ports, topology
 from .probe import Probes
 from .rhythm import RANKS, Rhythm
-from .roads import gpu_paths, placements, read_ports, topology
 from .scenario import Scenario, Scene
 from .stacks import Stacks
 from .timeline import MICROSECONDS, UNIT, Integrals, Spell, Timeline, mean_rates
@@ -51,7 +53,7 @@ class SimulatedNode:
     Args:
         scenario: what happens to it, or its name.
         start_time_seconds: Unix time at elapsed 0.
-        interval_seconds: as told in the samples.
+        interval_seconds: as reported in the samples.
         seed: of the jitter of the steps.
 
     Raises:
@@ -89,7 +91,7 @@ class SimulatedNode:
 
         Args:
             elapsed_seconds: since the start.
-            interval_seconds: as told in the sample, if not the node's.
+            interval_seconds: as reported in the sample, if not the node's.
         """
         moment = round(elapsed_seconds * MICROSECONDS)
         monotonic = UP_SECONDS + elapsed_seconds

@@ -7,15 +7,10 @@ from typing import Any
 
 import msgspec
 
-from ..sample import (
-    CgroupReading,
-    GpuReading,
-    HostReading,
-    ProcessReading,
-    Sample,
-    SourceStatus,
-    XidReading,
-)
+from ..model.gpu_readings import GpuReading, XidReading
+from ..model.host_readings import CgroupReading, HostReading
+from ..model.process_readings import ProcessReading
+from ..model.sample import Sample, SourceStatus
 from .gpus import gpu_uuid
 from .scenario import Overlay, Scene
 

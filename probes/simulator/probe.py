@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..probe_reading import (
+from ..model.probe_readings import (
     AllocatorReading,
     CollectiveReading,
     LoaderReading,
@@ -79,7 +79,7 @@ class Probes:
             rank: its number.
             moment: it.
             spell: the phase at it.
-            interval_seconds: since the sample before: the steps of that time are told.
+            interval_seconds: since the sample before: the steps of that time are reported.
         """
         number, seconds = self._rhythm.step(moment)
         plan = self._rhythm.plan(number)
@@ -107,7 +107,7 @@ class Probes:
             loader=_loader(rank, spell, plan),
             gc_pauses=number // _GC_EVERY_STEPS,
             gc_pause_seconds=number // _GC_EVERY_STEPS * _GC_SECONDS,
-            cost_ratio=0.0011 + 0.0002 * chance(rank, number),
+            overhead_ratio=0.0011 + 0.0002 * chance(rank, number),
         )
 
     def _newest_steps(
@@ -182,7 +182,7 @@ def _template(rank: int, start_time_seconds: float) -> ProbeReading:
         torch_version="2.9.1+cu130",
         cuda_version="13.0",
         nccl_version="2.28.3",
-        hooks=_HOOKS,
+        instruments=_HOOKS,
         socket=f"/run/user/1017/gputop/{rank_pid(rank)}.sock",
     )
 
@@ -224,7 +224,7 @@ def _segments(rank: int, plan: StepPlan, zero: float) -> tuple[SegmentReading, .
 def _run_ahead(rank: int, plan: StepPlan) -> float:
     share = chance(rank, 31 * plan.number)
     stretches = plan.ranks[rank]
-    if _is_starved(stretches, plan) or _is_hollow(stretches):
+    if _is_starved(stretches, plan) or _is_without_work(stretches):
         return 0.001 + 0.003 * share
     return _RUN_AHEAD_SECONDS * (0.8 + 0.4 * share)
 
@@ -234,7 +234,7 @@ def _is_starved(stretches: tuple[Stretch, ...], plan: StepPlan) -> bool:
     return waits > _STARVED_RATIO * (plan.end - plan.start)
 
 
-def _is_hollow(stretches: tuple[Stretch, ...]) -> bool:
+def _is_without_work(stretches: tuple[Stretch, ...]) -> bool:
     return any(
         stretch.phase == "backward" and stretch.activity.sm_active < _HOLLOW_SM_ACTIVE
         for stretch in stretches

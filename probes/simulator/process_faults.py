@@ -6,9 +6,10 @@ import signal
 
 import msgspec
 
-from ..exits import KEPT_SECONDS
-from ..rank_reading import ExitReading
-from ..sample import GpuReading, Sample
+from ..model.gpu_readings import GpuReading
+from ..model.rank_readings import ExitReading
+from ..model.sample import Sample
+from ..sources.processes.exits import KEPT_SECONDS
 from .activity import SPINNING, TRAINING, Activity
 from .gpus import MIB
 from .job import rank_pid, worker_pids

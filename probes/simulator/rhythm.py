@@ -54,7 +54,7 @@ def everyone(at_seconds: float, pace: Pace) -> Stage:
 
 
 def only(at_seconds: float, rank: int, pace: Pace, others: Pace | None = None) -> Stage:
-    """One rank has this pace from then on, the others are healthy if not told otherwise."""
+    """One rank has this pace from then on, the others are healthy if not reported otherwise."""
     usual = others or Pace()
     return Stage(at_seconds, tuple(pace if each == rank else usual for each in range(RANKS)))
 

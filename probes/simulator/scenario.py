@@ -7,8 +7,9 @@ from typing import Protocol
 
 import msgspec
 
-from ..probe_reading import ProbeReading
-from ..sample import GpuReading, Sample
+from ..model.gpu_readings import GpuReading
+from ..model.probe_readings import ProbeReading
+from ..model.sample import Sample
 from .rhythm import Stage
 
 
@@ -25,7 +26,7 @@ class Scene(msgspec.Struct, frozen=True):
     gpu_at: Callable[[int, float], GpuReading]
     """Index and elapsed seconds → what the healthy source would have read then."""
     probe_at: Callable[[int, float], ProbeReading]
-    """Rank and elapsed seconds → what its probe would have told then."""
+    """Rank and elapsed seconds → what its probe would have reported then."""
 
     @property
     def since(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import sin
 
-from ..sample import GpuReading
+from ..model.gpu_readings import GpuReading
 from .activity import TRAINING, altered, computing
 from .overlays import Fields, on_gpus
 from .rhythm import Pace, everyone, only
@@ -100,8 +100,8 @@ _TINY_KERNELS = Pace(
 )
 
 HOLLOW = Scenario(
-    name="hollow",
-    summary="Utilisation is 100 % and power a fifth of the limit: a stream of tiny kernels.",
+    name="without work",
+    summary="Utilization is 100 % and power a fifth of the limit: a stream of tiny kernels.",
     finds=("HW211",),
     onset_seconds=-90.0,
     stages=(everyone(-90.0, _TINY_KERNELS),),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..rank_reading import Stack, StackFrameReading, StackReading, StackThreadReading
-from ..stack_reader import VOTES
-from ..stack_source import EVERY_SECONDS
+from ..model.rank_readings import DUMPS, Stack, StackFrameReading, StackReading, StackThreadReading
+from ..sources.stacks.source import EVERY_SECONDS
 from .job import rank_pid
 from .rhythm import RANKS, Rhythm
 from .timeline import MICROSECONDS
@@ -120,7 +119,7 @@ class Stacks:
         last = moment - (moment - since) % _EVERY
         dumps = list(range(last, since - 1, -_EVERY))
         return tuple(
-            self._reading(rank, dumps[:VOTES][::-1], len(dumps))
+            self._reading(rank, dumps[:DUMPS][::-1], len(dumps))
             for rank in range(RANKS)
             if dumps and rank_pid(rank) in living
         )

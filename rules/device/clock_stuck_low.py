@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, against_peers, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
-from .clocks import clock_loss, peer_clock
+from ._clocks import clock_loss, peer_clock
 
 _HARMLESS = frozenset({"gpu idle", "application clocks"})
 _AT_LOCK_RATIO = 0.98

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...probes.frame import Frame, GpuFrame
-from ...probes.sample import gpu_source_name
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.gpu_readings import gpu_source_name
 from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..rule import Rule, Scene, Threshold, gpu_subject
 

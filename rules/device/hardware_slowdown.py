@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, against_peers
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
-from .clocks import clock_loss, peer_clock
+from ._clocks import clock_loss, peer_clock
 
 _BRAKE, _SLOWDOWN = "hw power brake", "hw slowdown"
 _THERMAL = frozenset({"hw thermal slowdown", "sw thermal slowdown"})
@@ -15,7 +15,7 @@ class HardwareSlowdown(GpuRule):
     Meaning:
         The board itself has cut the clocks, by half or more. Power brake: the power supply or the
         chassis asked for it. Slowdown without a thermal reason: the board drew too much or was
-        told to.
+        reported to.
     Impact:
         The GPU runs at a fraction of its speed for as long as it lasts, and its job with it.
     Diagnosis:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, against_peers, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
-from .clocks import clock_loss, peer_clock
+from ._clocks import clock_loss, peer_clock
 
 _THERMAL = frozenset({"hw thermal slowdown", "sw thermal slowdown"})
 _NO_REASON = frozenset({"gpu idle"})

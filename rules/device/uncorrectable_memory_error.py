@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from ...probes.frame import Frame, GpuFrame
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
-from .xid_codes import UNCORRECTED_CODES
+from ._xid_codes import UNCORRECTED_CODES
 
 _FRESH_SECONDS = 600.0
 

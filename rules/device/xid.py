@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...probes.frame import Frame
-from ...probes.sample import XidReading
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_readings import XidReading
 from ..finding import SEVERITY_ORDER, Evidence, Subject, Verdict
 from ..rule import Rule, Scene, Threshold, gpu_subject
-from .xid_codes import XidMeaning, xid_meaning
+from ._xid_codes import XidMeaning, xid_meaning
 
 _MOST_SHOWN = 5
 _SOURCE = "nvml events"
@@ -61,7 +61,7 @@ class Xid(Rule):
             yield Verdict(
                 subject=Subject(kind="node", id=scene.frame.node),
                 holds=None,
-                unread=source.reason or source.status,
+                unavailable=source.reason or source.status,
             )
         recent: dict[str, list[XidReading]] = {}
         for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):

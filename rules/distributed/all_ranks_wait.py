@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from ...probes.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
-from .behind import behind
-from .everybody_waits import Deadlock, deadlock
-from .standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS, waiting_evidence
+from ._behind import behind
+from ._everybody_waits import Deadlock, deadlock
+from ._standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS, waiting_evidence
 
 
 class AllRanksWait(JobRule):

@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 
-from ...probes.frame import JobFrame, RankFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
-from .behind import Behind, behind, evidence_of, odd_one
-from .everybody_waits import Deadlock, deadlock
-from .standstill import (
+from ._behind import Behind, behind, evidence_of, odd_one
+from ._everybody_waits import Deadlock, deadlock
+from ._standstill import (
     ERROR_SECONDS,
     HOLD_SECONDS,
     SHORTEST_SECONDS,
@@ -17,7 +17,7 @@ from .standstill import (
 )
 
 MOST_NAMED = 4
-"""Ranks whose counts are told."""
+"""Ranks whose counts are reported."""
 
 
 class CollectiveMismatch(Rule):

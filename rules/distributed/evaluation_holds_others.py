@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from .long_work import LongWork
+from ._long_work import LongWork
 
 
 class EvaluationHoldsOthers(LongWork):

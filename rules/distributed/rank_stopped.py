@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from ..rule import Scene
-from .blame import BlameRule
-from .standstill import Look, Standstill
+from ._blame import BlameRule
+from ._standstill import Look, Standstill
 
 
 class RankStopped(BlameRule):

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ...probes.frame import Frame, JobFrame, RankFrame
-from ..device.surroundings import look_around
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame, RankFrame
+from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
 from ..rule import Rule, Scene, Threshold
-from .standstill import LONG_PHASES, WAITING_PHASES, rank_subject
+from ._standstill import LONG_PHASES, WAITING_PHASES, rank_subject
 
 STEPS = 10
 """So many of the newest steps are looked at: their median forgets a hiccup."""
@@ -37,7 +38,7 @@ class Late(NamedTuple):
     """What it spends that time in."""
     spends: float
     others_spend: float
-    told_apart: bool
+    distinguished: bool
     """The waiting was seen as such: not inside the backward, which hides it."""
 
 
@@ -81,7 +82,7 @@ class Straggler(Rule):
         subject = Subject(kind="job", id=job.id, job=job.id)
         unprobed = _unprobed(job, scene.frame)
         if unprobed:
-            return Verdict(subject=subject, holds=None, unread=unprobed)
+            return Verdict(subject=subject, holds=None, unavailable=unprobed)
         late = None if overdue_seconds(job) is not None else _late_one(job, scene.frame)
         if late is None or late.delay < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)
@@ -91,12 +92,12 @@ class Straggler(Rule):
         much = late.delay >= self.limit["warning_ratio"]
         limit = self.limit["warning_ratio" if much else "info_ratio"]
         around, advice = _around(late, scene)
-        waited = "waits in collectives" if late.told_apart else _IN_BACKWARD
+        waited = "waits in collectives" if late.distinguished else _IN_BACKWARD
         return Verdict(
             subject=rank_subject(job, late.rank),
             holds=True,
             severity="warning" if much else "info",
-            confidence=0.9 if late.told_apart else 0.6,
+            confidence=0.9 if late.distinguished else 0.6,
             evidence=(
                 compared("delay of the others in a step", late.delay, limit, "ratio"),
                 against_peers(f"in {late.phase}", late.spends, late.others_spend, "ratio"),
@@ -153,7 +154,7 @@ def _latest(known: Known, waiting: frozenset[str]) -> Late | None:
 
 
 def _shares(rank: RankFrame, frame: Frame) -> Shares:
-    past = frame.past(rank.pid, rank.start_time_seconds)
+    past = frame.rank_history(rank.pid, rank.start_time_seconds)
     oldest = frame.monotonic_seconds - RECENT_SECONDS
     steps = [
         step
@@ -191,7 +192,7 @@ def _compared(known: Known, waiting: frozenset[str]) -> Iterator[Late]:
             phase=phase,
             spends=own[phase],
             others_spend=own[phase] - more[phase],
-            told_apart=waiting is _IN_COLLECTIVES,
+            distinguished=waiting is _IN_COLLECTIVES,
         )
 
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from ...probes.frame import Frame, GpuFrame
-from ...probes.sample import GpuProcessReading
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.gpu_readings import GpuProcessReading
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, job_of
 

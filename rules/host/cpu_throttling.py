@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from ...probes.frame import CgroupFrame, Frame
+from ...probes.model.frame import Frame
+from ...probes.model.host_frames import CgroupFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import CgroupRule, Scene, Threshold
 
@@ -66,7 +67,7 @@ class CpuThrottling(CgroupRule):
 
 
 def _least_utilised(subject: Subject, frame: Frame) -> float | None:
-    """Utilisation of the job's GPU that has least to do."""
+    """Utilization of the job's GPU that has least to do."""
     if subject.job is None:
         return None
     ratios = [

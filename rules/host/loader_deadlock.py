@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from ..distributed.blame import ALONE_SECONDS, BlameRule
-from ..distributed.standstill import Look, Standstill
+from ..distributed._blame import ALONE_SECONDS, BlameRule
+from ..distributed._standstill import Look, Standstill
 from ..rule import Scene
 
 

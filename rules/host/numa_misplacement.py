@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...probes.frame_topology import PlacementFrame
+from ...probes.model.topology_frames import PlacementFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import Rule, Scene, Threshold
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from ...probes.frame import ProcessFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence, Verdict
 from ..rule import ProcessRule, Scene, Threshold, process_subject
-from .blocked import file_evidence, mount_words
-from .wait_channels import Wait, wait_of
+from ._blocked import file_evidence, mount_words
+from ._wait_channels import Wait, wait_of
 
 _NEXT_STEPS: dict[Wait, str] = {
     "network file system": "Check the file server and its mount: df -h hangs on a dead one, "

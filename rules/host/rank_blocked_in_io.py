@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..distributed.blame import BlameRule
-from ..distributed.standstill import Look
+from ..distributed._blame import BlameRule
+from ..distributed._standstill import Look
 from ..finding import Evidence
 from ..rule import Scene
-from .blocked import file_evidence, mount_words
+from ._blocked import file_evidence, mount_words
 
 
 class RankBlockedInIo(BlameRule):
@@ -20,7 +20,7 @@ class RankBlockedInIo(BlameRule):
     Diagnosis:
         The wait channel names the kernel function: pipe_read or wait_for_partner a pipe or FIFO that
         nobody writes to, tcp or unix a peer that does not answer, nfs or rpc a dead file server. The
-        stack names the line; the file and its mount are told where its system call may be read, and
+        stack names the line; the file and its mount are reported where its system call may be read, and
         else by ls -l /proc/PID/fd.
     Mitigation:
         Bring back what should answer, or give the read a time limit.

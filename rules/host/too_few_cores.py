@@ -3,9 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from ...probes.frame import Frame, JobFrame, ProcessFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..loader import loader_workers
+from ..loader_workers import loader_workers
 from ..rule import JobRule, Scene, Threshold
 
 _WINDOW_SECONDS = 30.0
@@ -54,7 +56,9 @@ class TooFewCores(JobRule):
         masks = [process.allowed_cpus if process else None for process in ranks]
         available = _available(job, frame, ranks, masks)
         if available is None:
-            return Verdict(subject=subject, holds=None, unread="the cores of the job are not known")
+            return Verdict(
+                subject=subject, holds=None, unavailable="the cores of the job are not known"
+            )
         needed = sum(count + 1 for count in workers) + self.limit["system_cores"]
         narrow = [
             mask

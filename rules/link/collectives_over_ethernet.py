@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...probes.frame import Frame, JobFrame
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold, is_multi_node
-from .node_traffic import rdma_traffic, settled_for
+from ._node_traffic import rdma_traffic, settled_for
 
 _VARIABLES = ("NCCL_IB_DISABLE", "NCCL_NET", "NCCL_IB_HCA", "NCCL_SOCKET_IFNAME")
 _OFF = frozenset({"1", "true"})
@@ -60,18 +61,18 @@ class CollectivesOverEthernet(JobRule):
         share = rdma.mean / (2 * least) if least else None
         if least < limit or share is None or share >= self.limit["rdma_ratio"]:
             return Verdict(subject=subject, holds=False)
-        told = _variables(job, scene.frame)
+        reported = _variables(job, scene.frame)
         return Verdict(
             subject=subject,
             holds=True,
-            confidence=0.95 if told.get("NCCL_IB_DISABLE") in _OFF else 0.8,
+            confidence=0.95 if reported.get("NCCL_IB_DISABLE") in _OFF else 0.8,
             evidence=(
                 compared("Ethernet both ways", least, limit, "bytes_per_second"),
                 compared("RDMA against Ethernet", share, self.limit["rdma_ratio"], "ratio"),
-                *(Evidence(signal=name, value=value) for name, value in told.items()),
+                *(Evidence(signal=name, value=value) for name, value in reported.items()),
             ),
             next_step="Start it without NCCL_IB_DISABLE, which keeps NCCL off the RDMA ports."
-            if told.get("NCCL_IB_DISABLE") in _OFF
+            if reported.get("NCCL_IB_DISABLE") in _OFF
             else None,
         )
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from ...probes.frame import GpuFrame, JobFrame
-from ...probes.frame_topology import Island, TopologyFrame
-from ...probes.sample_links import PEER_OK
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.link_readings import PEER_OK
+from ...probes.model.topology_frames import Island, TopologyFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold
 
@@ -64,7 +65,7 @@ class JobSplitAcrossIslands(JobRule):
             severity="warning" if crosses or waits else "info",
             confidence=0.95 if crosses and waits else 0.8 if crosses or waits else 0.5,
             evidence=(
-                Evidence(signal="NVLink islands", value=" | ".join(map(_told, touched))),
+                Evidence(signal="NVLink islands", value=" | ".join(map(_reported, touched))),
                 compared("PCIe of its limit", pcie, self.limit["pcie_ratio"], "ratio"),
                 compared("phase comm", comm, self.limit["comm_ratio"], "ratio"),
                 *(() if access is None else (Evidence(signal=_ACCESS, value=access),)),
@@ -106,7 +107,7 @@ def _access(topology: TopologyFrame, islands: Sequence[Island]) -> str | None:
     return next((state for state in states if state != PEER_OK), "over PCIe" if states else None)
 
 
-def _told(island: Island) -> str:
+def _reported(island: Island) -> str:
     return f"{island.name}: GPU {', '.join(map(str, island.gpus))}"
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from statistics import median_high
 
-from ...probes.frame import GpuFrame, NvlinkFrame
+from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, against_peers
 from ..rule import GpuRule, Scene, peers_of
-from .subjects import nvlink_subject
+from ._subjects import nvlink_subject
 
 
 class NvlinkDown(GpuRule):

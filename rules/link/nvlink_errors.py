@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame, NvlinkFrame
+from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..rule import GpuRule, Scene, Threshold, unread_field
-from .subjects import nvlink_subject
+from ..rule import GpuRule, Scene, Threshold, unavailable_field
+from ._subjects import nvlink_subject
 
 
 class NvlinkErrors(GpuRule):
@@ -45,7 +45,7 @@ class NvlinkErrors(GpuRule):
         if not links:
             return Verdict(subject=subject, holds=False)
         if gpu.nvlink_errors_since_start is None:
-            return unread_field(subject, gpu, "nvlink_errors_since_start")
+            return unavailable_field(subject, gpu, "nvlink_errors_since_start")
         fastest = max((link.crc_errors_per_second or 0.0 for link in links), default=0.0)
         series = scene.history.gpu(gpu.index, "nvlink_errors_since_start")
         fresh = (series.grown(self.limit["window_seconds"]) or 0.0) > 0

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ...probes.frame import JobFrame
-from ...probes.frame_topology import PeerAccess
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.topology_frames import PeerAccess
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
 
@@ -38,7 +38,7 @@ class NvlinkRefused(JobRule):
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         topology = scene.frame.topology
         if topology is None or not topology.peers:
-            return Verdict(subject=subject, holds=None, unknown_because="peer access: not told")
+            return Verdict(subject=subject, holds=None, unknown_because="peer access: not reported")
         indices = {rank.gpu_index for rank in job.ranks}
         refused = [peer for peer in scene.once(_refused) if {peer.one, peer.two} <= indices]
         if not refused:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import GpuRule, Scene, Threshold, peers_of
-from .subjects import pcie_subject
+from ._subjects import pcie_subject
 
 
 class PcieLinkDegraded(GpuRule):
@@ -14,7 +14,7 @@ class PcieLinkDegraded(GpuRule):
         slot can do. Without load a lower generation is normal, for it saves power.
     Impact:
         Copies between host and GPU are slower in proportion: half the lanes, half the rate.
-        Without NVLink the collectives use this road too, and every rank waits for the slowest.
+        Without NVLink the collectives use this link too, and every rank waits for the slowest.
     Diagnosis:
         Compare with the other GPUs: if all are alike, the slot, the riser or the BIOS setting
         limits them (then this is information). One alone points to a bad contact, cable, retimer
@@ -97,7 +97,7 @@ def _below(gpu: GpuFrame) -> tuple[Evidence, ...]:
 
 
 def _ends(gpu: GpuFrame) -> str | None:
-    """What each end of the link can do, where both are told."""
+    """What each end of the link can do, where both are reported."""
     card = (gpu.pcie_generation_device_max, gpu.pcie_width_device_max)
     slot = (gpu.pcie_generation_slot_max, gpu.pcie_width_slot_max)
     if None in card or None in slot:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import GpuFrame
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold
-from .subjects import pcie_subject
+from ._subjects import pcie_subject
 
 _GIGATRANSFERS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 _FEWEST = 2

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from ...probes.frame_links import PortFrame
-from ...probes.infiniband_counters import COUNTERS
+from ...probes.model.link_frames import PortFrame
+from ...probes.model.port_counters import COUNTERS
 from ..finding import Evidence, Severity, Subject, Verdict, compared
-from ..rule import Scene, Threshold, unread_field
+from ..rule import Scene, Threshold, unavailable_field
 from ..series import Series
-from .ports import PortRule, count_evidence, errors
+from ._ports import PortRule, count_evidence, errors
 
 _BASE_LINE_SECONDS = 600.0
 _FEWEST_PACKETS = 1000
@@ -69,7 +69,7 @@ class RdmaCongestion(PortRule):
         wait = self._waited(port, waits, full_for)
         marked = self._marked(port, scene)
         if wait is None and marked is None and port.link_layer == "infiniband":
-            return unread_field(subject, port, "wait_ratio")
+            return unavailable_field(subject, port, "wait_ratio")
         severity = self._severity(wait, marked, full_for)
         if severity is None:
             return Verdict(subject=subject, holds=False)
@@ -95,7 +95,7 @@ class RdmaCongestion(PortRule):
         )
 
     def _full_for(self, port: PortFrame) -> float | None:
-        """For how long it has not been told whether the port waits, if it was told before that."""
+        """For how long it has not been reported whether the port waits, if it was reported before that."""
         full = port.wait_full_monotonic_seconds
         age = None if full is None else port.monotonic_seconds - full
         return age if age is not None and age <= self.limit["full_seconds"] else None

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame_links import GONE, PortFrame
+from ...probes.model.link_frames import GONE, PortFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import Scene, Threshold
-from .ports import ACTIVE, PortRule
+from ._ports import ACTIVE, PortRule
 
 _CHANGES = "changes of state"
 

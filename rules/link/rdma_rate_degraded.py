@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame_links import PortFrame
+from ...probes.model.link_frames import PortFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import Scene, Threshold
-from .ports import ACTIVE, PortRule, siblings
+from ._ports import ACTIVE, PortRule, siblings
 
 _GIGABIT = 1e9 / 8
 _MODELS = {
@@ -82,7 +82,7 @@ class RdmaRateDegraded(PortRule):
                 Evidence(
                     signal="trained as", value=f"{port.lanes}X {port.speed}" if port.speed else None
                 ),
-                Evidence(signal="siblings", value=_told(rate, others)),
+                Evidence(signal="siblings", value=_reported(rate, others)),
                 Evidence(signal="best before", value=before, unit="bytes_per_second"),
             ),
             next_step=None
@@ -91,7 +91,7 @@ class RdmaRateDegraded(PortRule):
         )
 
 
-def _told(rate: float, others: list[float]) -> str:
+def _reported(rate: float, others: list[float]) -> str:
     if not others:
         return "none"
     return "all alike" if all(other == rate for other in others) else "differ"

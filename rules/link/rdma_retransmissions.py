@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from ...probes.frame_links import PortFrame
-from ...probes.infiniband_counters import NOT_PROOF, of_kind
+from ...probes.model.link_frames import PortFrame
+from ...probes.model.port_counters import NOT_PROOF, of_kind
 from ..finding import Severity, Subject, Verdict, compared
 from ..rule import Scene, Threshold
-from .ports import PortRule, count_evidence, errors
+from ._ports import PortRule, count_evidence, errors
 
 _GIVEN_UP = frozenset(
     {
@@ -33,7 +33,7 @@ class RdmaRetransmissions(PortRule):
         RDMA expects a network that loses nothing: one lost packet costs a time-out of
         milliseconds, or all packets since. Retries that run out end the job with an error of NCCL.
     Diagnosis:
-        Time-outs point to a peer or a road that is dead for a while; sequence errors to drops at a
+        Time-outs point to a peer or a link that is dead for a while; sequence errors to drops at a
         full queue (RoCE without working PFC or ECN), or to a bad cable (see signal errors).
         Out-of-sequence alone may be adaptive routing, which lets packets overtake each other.
     Mitigation:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame_links import PortFrame
+from ...probes.model.link_frames import PortFrame
 from ..finding import Subject, Verdict, compared
 from ..rule import Scene, Threshold
-from .ports import PortRule, count_evidence, errors
+from ._ports import PortRule, count_evidence, errors
 
 _SUSTAINED_SHARE = 0.8
 

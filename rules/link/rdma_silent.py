@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from ...probes.frame import JobFrame
+from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold, is_multi_node
-from .node_traffic import rdma_traffic, settled_for, step_seconds
+from ._node_traffic import rdma_traffic, settled_for, step_seconds
 
 
 class RdmaSilent(JobRule):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ...probes.frame import HostFrame
+from ...probes.model.host_frames import HostFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rule import HostRule, Scene, Threshold
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...probes.frame import Frame, GpuFrame
-from ...probes.sample import GpuProcessReading
+from ...probes.model.frame import Frame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.gpu_readings import GpuProcessReading
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, rank_on
 
@@ -24,7 +25,7 @@ class MemoryHeldByNoProcess(GpuRule):
         Look for zombies and for children of a dead job that still hold the device: fuser -v
         /dev/nvidia* (as root) names every process that has it open, also those of other
         containers, which the driver may not list. A hidden live process would show some
-        utilisation.
+        utilization.
     Mitigation:
         End what fuser names, if it is left over; a zombie goes when its parent is ended. If
         nothing holds the device, reset the GPU (nvidia-smi -i GPU -r, as root).

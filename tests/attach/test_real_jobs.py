@@ -1,4 +1,4 @@
-"""Jobs that nobody prepared: what else is told of them beside the fault."""
+"""Jobs that nobody prepared: what else is reported of them beside the fault."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from job_scenarios import play
-from real_jobs import diagnose, found, job
-from torch_python import needs_torch
+from support.job_scenarios import play
+from support.real_jobs import diagnose, found, job
+from support.torch_python import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
 
-def test_a_healthy_job_is_told_so(tmp_path: Path) -> None:
+def test_a_healthy_job_is_reported_so(tmp_path: Path) -> None:
     outcome = play("healthy", tmp_path)
     assert (outcome.code, outcome.found) == (0, {})
     assert [rank["rank"] for rank in outcome.ranks] == [0, 1]

@@ -1,4 +1,4 @@
-"""Shares of phases told from outside, by stacks, beside those that the probe measures in the same run."""
+"""Shares of phases reported from outside, by stacks, beside those that the probe measures in the same run."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.command import TakeStacks
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame
-from gputop.probes.rank_past import shares_of
-from gputop.probes.sample import Sample
-from gputop.probes.stack_phase import margin
-from gputop.probes.wire import Splitter, decode, encode
+from gputop.probes.attribution.stack_phase import margin
+from gputop.probes.derive.frame import derive
+from gputop.probes.derive.rank_history import shares_of
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.sample import Sample
+from gputop.probes.wire.codec import Splitter, decode, encode
+from gputop.probes.wire.command import TakeStacks
 
-from torch_python import TORCH_PYTHON, needs_torch
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
@@ -79,8 +79,8 @@ def test_both_tell_the_same(tmp_path: Path) -> None:
             if rank is None or probe is None or (rank.step or 0) < STEPS_TO_SETTLE:
                 continue
             began = began or probe.phase_seconds
-            wish = TakeStacks(command_id=number, pids=(rank.pid,), seconds=10.0, shares=True)
-            collector.stdin.write(encode(wish))
+            request = TakeStacks(command_id=number, pids=(rank.pid,), seconds=10.0, shares=True)
+            collector.stdin.write(encode(request))
             collector.stdin.flush()
             if rank.phases_sampled_count >= SAMPLES:
                 sampled, measured = rank.phases_sampled, shares_of(probe.phase_seconds, began)

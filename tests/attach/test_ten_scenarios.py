@@ -1,7 +1,7 @@
-"""The ten things that a job can be, told rightly within ten seconds, whoever looks and whatever is denied.
+"""The ten things that a job can be, reported rightly within ten seconds, whoever looks and whatever is denied.
 
 Two gloo ranks under torchrun, started without anything of gputop. Where ptrace is denied, threads, wait
-channels and counters must do: nine of ten are told; a mismatch of collectives is seen, but nobody can be
+channels and counters must do: nine of ten are reported; a mismatch of collectives is seen, but nobody can be
 named for it. A job that does not let itself be inspected shows even less.
 """
 
@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from another_user import AS_ANOTHER
-from job_scenarios import SCENARIOS, Outcome, play
-from torch_python import TORCH_PYTHON, needs_torch
+from support.another_user import AS_ANOTHER
+from support.job_scenarios import SCENARIOS, Outcome, play
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
-WITHOUT_PTRACE = (sys.executable, str(Path(__file__).parent.parent / "without_ptrace.py"))
+WITHOUT_PTRACE = (sys.executable, str(Path(__file__).parent.parent / "support/without_ptrace.py"))
 
 VEILED: dict[str, dict[str, int | None]] = {
     "sleeping data set": {"RUN405": None},
@@ -65,9 +65,9 @@ def test_as_the_one_who_started_it(name: str, folder: Path) -> None:
     check(name, outcome)
     if name == "blocked read":
         (finding,) = [each for each in outcome.report["findings"] if each["id"] == "HST125"]
-        told = {each["signal"]: each["value"] for each in finding["evidence"]}
-        assert told["file"] == f"opens {folder}/fifo"
-        assert "mount" in told
+        reported = {each["signal"]: each["value"] for each in finding["evidence"]}
+        assert reported["file"] == f"opens {folder}/fifo"
+        assert "mount" in reported
 
 
 @as_other_user
@@ -108,7 +108,7 @@ def test_a_job_that_does_not_let_itself_be_inspected(name: str, folder: Path) ->
 
 
 def check(name: str, outcome: Outcome) -> None:
-    """That it was told rightly, with the exit code that goes with it."""
+    """That it was reported rightly, with the exit code that goes with it."""
     assert outcome.found == SCENARIOS[name].found
     fine = name in ("healthy", "compiling", "checkpoint")
     assert outcome.code == (0 if fine else 1)

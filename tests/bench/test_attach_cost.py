@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import pytest
 
-from gputop.probes.child import readable
+from gputop.probes.feeds.child import readable
 
-from terminal import Pty
+from support.terminal import Pty
 
 HERE = Path(__file__).parent
 GPUTOP = [str(Path(sys.executable).with_name("gputop"))]

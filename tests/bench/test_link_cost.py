@@ -1,4 +1,4 @@
-"""What the roads add to the collector's CPU: eight GPUs of 18 NVLinks, ten InfiniBand ports, once a second.
+"""What the links add to the collector's CPU: eight GPUs of 18 NVLinks, ten InfiniBand ports, once a second.
 
 Run with ``pytest -m bench -s tests/bench/test_link_cost.py``; it prints the ratio, and the target.
 """
@@ -14,20 +14,20 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
+from gputop.probes.collector.collector import Collector
+from gputop.probes.sources.host.cgroup import CgroupSource
+from gputop.probes.sources.host.numa import NumaSource
+from gputop.probes.sources.host.source import HostSource
+from gputop.probes.sources.nvml.driver import NvmlDriver
+from gputop.probes.sources.processes.source import ProcessSource
+from gputop.probes.sources.rdma.source import InfinibandSource
+from gputop.probes.sources.topology.source import TopologySource
+from gputop.probes.sources.watchlist import Watchlist
+from gputop.probes.wire.codec import encode
+
 from fixtures.pci_tree import PciTree, dgx
 from fixtures.rdma_tree import RdmaTree
-
-from gputop.probes.cgroup import CgroupSource
-from gputop.probes.collector import Collector
-from gputop.probes.host import HostSource
-from gputop.probes.infiniband import InfinibandSource
-from gputop.probes.interest import Interest
-from gputop.probes.numa import NumaSource
-from gputop.probes.nvml import NvmlDriver
-from gputop.probes.proc import ProcessSource
-from gputop.probes.topology import TopologySource
-from gputop.probes.wire import encode
-
 from nvml.simulated import SimulatedNvml
 
 MOST = 0.25
@@ -39,13 +39,13 @@ ROUNDS = 2
 pytestmark = pytest.mark.bench
 
 
-def test_what_the_roads_cost(tmp_path: Path) -> None:
+def test_what_the_links_cost(tmp_path: Path) -> None:
     rdma, pci = RdmaTree(tmp_path), PciTree(tmp_path)
     _, cards = dgx(pci)
     for number in range(10):
         kind = "connectx7-ib" if number < 8 else "connectx7-roce"
         rdma.add(f"mlx5_{number}", kind, pci=cards[number % len(cards)])
-    without, with_roads = [], []
+    without, with_links = [], []
     with (
         SimulatedNvml("h100x8", {"gpu.*.nvlink.count": 0}) as bare,
         SimulatedNvml("h100x8") as node,
@@ -59,8 +59,8 @@ def test_what_the_roads_cost(tmp_path: Path) -> None:
                 each.process(number % 8, 1 + number // 8, process.pid, memory="30GiB", sm=40)
         for _ in range(ROUNDS):
             without.append(_measured(bare.env(), None))
-            with_roads.append(_measured(node.env(), tmp_path))
-    base, all_of_it = min(without), min(with_roads)
+            with_links.append(_measured(node.env(), tmp_path))
+    base, all_of_it = min(without), min(with_links)
     added = all_of_it / base - 1.0
     print(
         f"\ncollector, CPU a sample: {1e3 * base:.2f} ms without any NVLink, InfiniBand or topology, "
@@ -89,16 +89,16 @@ def _measured(env: dict[str, str], root: Path | None) -> float:
 
 def serve() -> None:
     """The child's side."""
-    interest = Interest()
+    watchlist = Watchlist()
     collector = Collector("node", interval_seconds=1.0)
-    collector.add(NvmlDriver(collector.add, interest))
-    collector.add(ProcessSource(interest))
-    collector.add(CgroupSource(interest))
+    collector.add(NvmlDriver(collector.add, watchlist))
+    collector.add(ProcessSource(watchlist))
+    collector.add(CgroupSource(watchlist))
     collector.add(HostSource())
     if root := sys.argv[1]:
         collector.add(InfinibandSource(Path(root)))
         collector.add(TopologySource(Path(root)))
-        collector.add(NumaSource(interest))
+        collector.add(NumaSource(watchlist))
     began = 0.0
     for number, sample in enumerate(collector.samples()):
         encode(sample)

@@ -11,12 +11,12 @@ from statistics import median
 
 import pytest
 
-from gputop.probes.interest import Interest
-from gputop.probes.probe_source import ProbeSource
-from gputop.probes.sample import Sample
-from gputop.probes.wire import encode
+from gputop.probes.model.sample import Sample
+from gputop.probes.sources.page.source import ProbeSource
+from gputop.probes.sources.watchlist import Watchlist
+from gputop.probes.wire.codec import encode
 
-from probe_job import job
+from support.probe_job import job
 
 RANKS = 8
 TICKS = 30
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.bench
 
 @pytest.mark.parametrize("step_seconds", [0.5, 0.01])
 def test_cost_of_a_tick(step_seconds: float) -> None:
-    interest = Interest()
+    watchlist = Watchlist()
     with ExitStack() as stack:
         running = [
             stack.enter_context(job(TRAINS.replace("{seconds}", str(step_seconds)), RANK=str(rank)))
@@ -52,8 +52,8 @@ def test_cost_of_a_tick(step_seconds: float) -> None:
         ]
         for each in running:
             assert each.line() == "in"
-        interest.set_gpu(0, [each.pid for each in running])
-        source = stack.enter_context(closing(ProbeSource(interest)))
+        watchlist.set_gpu(0, [each.pid for each in running])
+        source = stack.enter_context(closing(ProbeSource(watchlist)))
         time.sleep(3)
         began = time.thread_time()
         source.read()

@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 
 from nvml.simulated import SimulatedNvml
-from terminal import Pty
+from support.terminal import Pty
 
 GPUTOP = [str(Path(sys.executable).with_name("gputop"))]
 BLOCK_SECONDS = 30.0

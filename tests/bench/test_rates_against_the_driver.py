@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame
-from gputop.probes.sample import GpuReading, Sample
+from gputop.probes.derive.frame import derive
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.sample import Sample
 
 from nvml.simulated import SimulatedNvml
-from nvml_watch import Watch
+from support.nvml_watch import Watch
 
 SECONDS = 60.0
 INTERVAL = 0.2

@@ -18,7 +18,7 @@ from statistics import median
 import pytest
 
 from nvml.simulated import SimulatedNvml
-from terminal import Pty, wait_until
+from support.terminal import Pty, wait_until
 
 COLUMNS, LINES = 200, 50
 SECONDS = float(os.environ.get("GPUTOP_BENCH_SECONDS", "30"))

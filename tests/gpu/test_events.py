@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from torch_python import TORCH_PYTHON, needs_torch
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 FOLDER = Path(__file__).parent
 
@@ -31,12 +31,12 @@ def test_steps_on_a_real_gpu_get_their_times() -> None:
         check=True,
         timeout=300,
     )
-    told = json.loads(run.stdout)
-    assert told["hooks"]["gpu_time"] == told["hooks"]["allocator"] == "on"
-    timed = [step for step in told["steps"][5:] if step["gpu"].get("forward")]
+    reported = json.loads(run.stdout)
+    assert reported["hooks"]["gpu_time"] == reported["hooks"]["allocator"] == "on"
+    timed = [step for step in reported["steps"][5:] if step["gpu"].get("forward")]
     assert len(timed) > 20
     for step in timed:
         assert step["run_ahead"] is not None
         assert step["gpu"]["backward"] > 0
         assert sum(time or 0 for time in step["gpu"].values()) < 3 * step["duration"]
-    print(f"recording an event: {told['record_ns']:.0f} ns")
+    print(f"recording an event: {reported['record_ns']:.0f} ns")

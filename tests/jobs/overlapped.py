@@ -13,7 +13,7 @@ import torch.distributed as dist
 LATE_SECONDS = 0.6
 
 
-def told():
+def reported():
     api = sys.modules.get("inprocess.api")
     probe = api.active()
     from inprocess import layout
@@ -34,11 +34,11 @@ def in_comm():
 
 dist.init_process_group("gloo")
 dist.barrier()
-found = {"before": told()}
+found = {"before": reported()}
 if dist.get_rank() == 1:
     time.sleep(LATE_SECONDS)
 work = dist.all_reduce(torch.ones(4), async_op=True)
-found["launched"] = told()
+found["launched"] = reported()
 before = in_comm()
 time.sleep(LATE_SECONDS / 6)  # what it is overlapped with
 found["in_comm_overlapped"] = in_comm() - before
@@ -47,9 +47,9 @@ began = time.perf_counter()
 work.wait()
 found["waited_seconds"] = time.perf_counter() - began
 found["in_comm_waiting"] = in_comm() - before
-found["waited"] = told()
+found["waited"] = reported()
 dist.all_reduce(torch.ones(4), async_op=True)
-found["let go of"] = told()
+found["let go of"] = reported()
 dist.barrier()
 print(json.dumps(found))
 dist.destroy_process_group()

@@ -94,7 +94,7 @@ def test_gpu_that_disappears_is_lost_to_who_holds_it(
         ("999", "NVMLError_Unknown"),
     ],
 )
-def test_init_fails_as_told(simulated_nvml: SimulatedNvml, error: str, failure: str) -> None:
+def test_init_fails_as_reported(simulated_nvml: SimulatedNvml, error: str, failure: str) -> None:
     simulated_nvml.fault("nvmlInit_v2", "system", error)
     with Client(simulated_nvml) as client, pytest.raises(NvmlFailure, match=failure):
         client.ask("p.nvmlInit()")

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from gputop.rules.catalogue import FAMILIES, RULES, make_rules
-from gputop.rules.device.xid_codes import XID_MEANINGS, xid_meaning
+from gputop.rules.device._xid_codes import XID_MEANINGS, xid_meaning
 from gputop.rules.finding import SEVERITY_ORDER
 from gputop.rules.rule import Rule
 from gputop.rules.runbook import SECTIONS, UnknownRule, find, runbook, severity_words
 from gputop.rules.settings import SettingsError, load
 
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
 UNITS = frozenset(
     [
         "bytes",
@@ -58,6 +60,21 @@ def test_one_rule_one_file_in_the_folder_of_its_family(rule: type[Rule]) -> None
 
 
 @each_rule
+def test_its_tests_are_found_by_its_name(rule: type[Rule]) -> None:
+    *_, folder, module = rule.__module__.split(".")
+    tests = HERE / folder / f"test_{module}.py"
+    assert tests.exists(), f"tests of {rule.id} belong into {tests}"
+    assert f'"{rule.id}"' in tests.read_text(encoding="utf-8")
+
+
+def test_tests_of_families_mirror_their_modules() -> None:
+    for tests in HERE.glob("*/test_*.py"):
+        module = tests.stem.removeprefix("test_")
+        family = ROOT / "rules" / tests.parent.name
+        assert any((family / f"{prefix}{module}.py").exists() for prefix in ("", "_")), tests
+
+
+@each_rule
 def test_the_name_is_lower_case(rule: type[Rule]) -> None:
     assert all(word in ACRONYMS or word.islower() for word in rule.name.split())
 
@@ -83,7 +100,7 @@ def test_its_plain_severity_is_among_those_declared_in_order(rule: type[Rule]) -
     assert orders == sorted(set(orders), reverse=True) and len(orders) != 1
 
 
-def test_a_severity_that_evidence_decides_is_told_as_a_span() -> None:
+def test_a_severity_that_evidence_decides_is_reported_as_a_span() -> None:
     words = {rule.id: severity_words(rule) for rule in RULES}
     assert (words["HW211"], words["HST111"]) == ("warning to error", "info to warning")
     assert words["RUN424"] == "error"
@@ -196,7 +213,7 @@ def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_overrides_reach_the_verdict(tmp_path: Path) -> None:
-    from rules_scenes import always, play
+    from support.rules_scenes import always, play
 
     path = written(tmp_path, "[MEM301]\ninfo_ratio = 0.5\n")
     assert "MEM301" in play(always(), 31, overrides=load(path)).ids()

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gputop.probes.frame import Frame, GpuFrame, GpuStatus
+from gputop.probes.model.frame import Frame
+from gputop.probes.model.gpu_frames import GpuFrame
+from gputop.probes.model.vocabulary import GpuStatus
 from gputop.rules.causes import with_causes
 from gputop.rules.engine import KEEP_CLEARED_SECONDS, Engine
 from gputop.rules.finding import Finding, Severity, Subject, Verdict
@@ -27,7 +29,7 @@ def frame(second: float, boot_id: str = "a") -> Frame:
 
 
 class Scripted(Rule):
-    """A rule that says what it is told to."""
+    """A rule that says what it is made to."""
 
     id = "HW299"
     name = "scripted"
@@ -107,7 +109,7 @@ def test_a_subject_that_vanishes_clears() -> None:
     assert states(Vanishing(lambda _: True), 9)[-1] == "cleared"
 
 
-def test_time_told_by_the_evidence_counts_towards_the_wait() -> None:
+def test_time_reported_by_the_evidence_counts_towards_the_wait() -> None:
     found = states(Scripted(lambda _: True, since=lambda _: -20.0), 1)
     assert found == ["active", "active"]
 

@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.sample import CgroupReading, GpuReading, HostReading, ProcessReading
+from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.host_readings import CgroupReading, HostReading
+from gputop.probes.model.process_readings import ProcessReading
 
-from rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
+from support.rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
 
 
 def optional(kind: type[msgspec.Struct]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame
+from gputop.probes.derive.frame import derive
+from gputop.probes.model.frame import Frame
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.history import STALLED, History
 from gputop.rules.progress import overdue_seconds, stuck_ranks

@@ -1,4 +1,4 @@
-"""Without probes no rule is silently worse: it says that it is blind, or it has another means."""
+"""Without probes no rule is silently worse: it says that it is not evaluated, or it has another access method."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 import msgspec
 import pytest
 
-from gputop.probes.derive import derive
-from gputop.probes.frame import Frame, ProbeFrame
-from gputop.probes.rank_past import RankPast
-from gputop.probes.rank_reading import ThreadReading, ThreadsReading
+from gputop.probes.derive.frame import derive
+from gputop.probes.model.frame import Frame, ProbeFrame
+from gputop.probes.model.rank_history import RankHistory
+from gputop.probes.model.rank_readings import ThreadReading, ThreadsReading
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
@@ -19,9 +19,9 @@ from gputop.rules.finding import Judgement
 from gputop.rules.history import History
 from gputop.rules.rule import Scene
 
-from rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
+from support.rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
 
-OTHER_MEANS = {
+OTHER_METHODS = {
     "RUN404": "stacks tell who waits where, and NCCL's RAS counts the collectives too",
     "RUN405": "stacks and NCCL's RAS",
 }
@@ -49,8 +49,8 @@ def active(judged: Iterable[Judgement]) -> set[str]:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_what_is_not_found_without_probes_is_said_not_to_be_looked_for(scenario: str) -> None:
     without = judgements(scenario, probes=False)
-    blind = {rule.id for rule in without[-1].blind}
-    assert active(judgements(scenario, probes=True)) - active(without) <= blind
+    not_evaluated = {rule.id for rule in without[-1].not_evaluated}
+    assert active(judgements(scenario, probes=True)) - active(without) <= not_evaluated
 
 
 def all_wait(second: float) -> Changes:
@@ -100,9 +100,9 @@ def readers() -> frozenset[str]:
             asked.add(judging)
             return super().probe(pid, start_time_seconds)
 
-        def past(self, pid: int, start_time_seconds: float) -> RankPast | None:
+        def rank_history(self, pid: int, start_time_seconds: float) -> RankHistory | None:
             asked.add(judging)
-            return super().past(pid, start_time_seconds)
+            return super().rank_history(pid, start_time_seconds)
 
     for frame, history in scenes():
         scene = Scene(Watched(**msgspec.structs.asdict(frame)), history)
@@ -113,10 +113,12 @@ def readers() -> frozenset[str]:
 
 
 @pytest.mark.unmeasured
-def test_each_rule_that_reads_probes_is_blind_without_or_has_another_means() -> None:
-    blind = {rule.id for rule in judgements("healthy", probes=False)[-1].blind}
-    assert readers() - OTHER_MEANS.keys() == blind
-    assert readers() >= OTHER_MEANS.keys()
+def test_each_rule_that_reads_probes_is_not_evaluated_without_or_has_another_access_method() -> (
+    None
+):
+    not_evaluated = {rule.id for rule in judgements("healthy", probes=False)[-1].not_evaluated}
+    assert readers() - OTHER_METHODS.keys() == not_evaluated
+    assert readers() >= OTHER_METHODS.keys()
 
 
 def without_probes_in(*ranks: int) -> Script:
@@ -141,10 +143,12 @@ def without_probes_in(*ranks: int) -> Script:
 def test_the_straggler_rule_says_for_want_of_what(
     ranks: tuple[int, ...], reason: str | None
 ) -> None:
-    blind = {rule.id: rule.reason for rule in play(without_probes_in(*ranks), 10).last.blind}
-    assert blind.get("RUN407") == reason
+    not_evaluated = {
+        rule.id: rule.reason for rule in play(without_probes_in(*ranks), 10).last.not_evaluated
+    }
+    assert not_evaluated.get("RUN407") == reason
 
 
 def test_a_job_of_one_rank_has_nobody_to_wait_for_it() -> None:
     alone = lambda _: Changes(without=range(1, GPUS))
-    assert play(alone, 10).last.blind == ()
+    assert play(alone, 10).last.not_evaluated == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torch_python import TORCH_PYTHON, needs_torch
+from support.torch_python import TORCH_PYTHON, needs_torch
 from truth.__main__ import CASES
 from truth.known import known
 from truth.outcome import measure

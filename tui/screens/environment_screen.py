@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import ProcessFrame
-from .. import format
-from ..glyphs import DOT
-from ..lines import Line, LineBuilder, blank, broken, heading, plain
-from ..view import Block, View
-from ..widgets.process_table import command_of
-from ..widgets.top_line import top_line
+from ...probes.model.process_frames import ProcessFrame
+from ..drawing import format
+from ..drawing.glyphs import DOT
+from ..drawing.lines import Line, LineBuilder, blank, broken, heading, plain
+from ..drawing.target import Block
+from ..panels.process_table import command_of
+from ..panels.top_line import top_line
+from ..session.view import View
 from .picture_screen import BACK, SCROLLING, PictureScreen
 
 

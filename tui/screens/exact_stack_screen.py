@@ -6,15 +6,16 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import ProcessFrame
-from ...probes.rank_reading import StackReading
-from .. import format
-from ..glyphs import DOT
-from ..lines import Line, blank, heading
-from ..view import Block, View
-from ..widgets.process_table import command_of
-from ..widgets.rank_stack import reading_lines
-from ..widgets.top_line import top_line
+from ...probes.model.process_frames import ProcessFrame
+from ...probes.model.rank_readings import StackReading
+from ..drawing import format
+from ..drawing.glyphs import DOT
+from ..drawing.lines import Line, blank, heading
+from ..drawing.target import Block
+from ..panels.process_table import command_of
+from ..panels.rank_stack import reading_lines
+from ..panels.top_line import top_line
+from ..session.view import View
 from .picture_screen import BACK, SCROLLING, PictureScreen
 
 

@@ -8,17 +8,18 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ...rules.finding import Finding
-from .. import format
-from ..glyphs import CLEARED, DOT, FOLD, SELECTED
-from ..lines import Line, LineBuilder, blank, heading, left, paragraph
-from ..markdown import finding_markdown
-from ..view import Block, Target, View, finding_target, window
-from ..widgets.all_clear import blind_lines, nothing_lines
-from ..widgets.evidence import age_seconds, subject_text
-from ..widgets.finding_lines import cause_counts, causes
-from ..widgets.finding_page import finding_page
-from ..widgets.marks import severity_mark
-from ..widgets.top_line import top_line
+from ..drawing import format
+from ..drawing.finding_words import age_seconds, subject_text
+from ..drawing.glyphs import CLEARED, DOT, FOLD, SELECTED
+from ..drawing.lines import Line, LineBuilder, blank, heading, left, paragraph
+from ..drawing.severity_marks import severity_mark
+from ..drawing.target import Block, Target, finding_target
+from ..panels.finding_lines import cause_counts, causes
+from ..panels.finding_page import finding_page
+from ..panels.no_findings import not_evaluated_lines, nothing_lines
+from ..panels.top_line import top_line
+from ..reports.markdown import finding_markdown
+from ..session.view import View, window
 from .picture_screen import BACK, PictureScreen
 
 _BESIDE_FROM = 110
@@ -119,10 +120,10 @@ class FindingScreen(PictureScreen):
 
     def _page(self, view: View, chosen: Finding, width: int, rows: int) -> list[Line]:
         page = finding_page(chosen, view.judgement.findings, view.frame, width)
-        blind = blind_lines(view.judgement, width)
-        if blind:
-            count = format.counted(len(view.judgement.blind), "rule")
-            page += [blank(width), heading(f"{count} cannot look", width), *blind]
+        not_evaluated = not_evaluated_lines(view.judgement, width)
+        if not_evaluated:
+            count = format.counted(len(view.judgement.not_evaluated), "rule")
+            page += [blank(width), heading(f"{count} not evaluated", width), *not_evaluated]
         whole = len(page)
         self._first = max(0, min(self._first, whole - rows))
         page = page[self._first : self._first + rows]

@@ -6,14 +6,15 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import GpuFrame
-from ..lines import Line, LineBuilder, blank, heading
-from ..view import Block, View
-from ..widgets.bands import band_lines
-from ..widgets.curves import curve_lines, span_text
-from ..widgets.facts import fact_lines, title_lines
-from ..widgets.gpu_findings import gpu_finding_lines
-from ..widgets.top_line import top_line
+from ...probes.model.gpu_frames import GpuFrame
+from ..drawing.lines import Line, LineBuilder, blank, heading
+from ..drawing.target import Block
+from ..panels.gpu_charts import curve_lines, span_text
+from ..panels.gpu_facts import fact_lines, title_lines
+from ..panels.gpu_findings import gpu_finding_lines
+from ..panels.throttle_bands import band_lines
+from ..panels.top_line import top_line
+from ..session.view import View
 from .picture_screen import BACK, SCROLLING, PictureScreen
 
 _BESIDE_FROM = 132

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from ..glyphs import BLOCK, CLEARED, DASH, DOT, ERROR, INFO, SLOWED, WARNING
-from ..keys import Keys, all_keys
-from ..lines import Line, LineBuilder, blank, heading, left
-from ..view import Block, View
-from ..widgets.ledger import LETTERS
-from ..widgets.top_line import top_line
+from ..drawing.glyphs import BLOCK, CLEARED, DASH, DOT, ERROR, INFO, SLOWED, WARNING
+from ..drawing.lines import Line, LineBuilder, blank, heading, left
+from ..drawing.target import Block
+from ..panels.ledger import LETTERS
+from ..panels.top_line import top_line
+from ..session.view import View
+from ..widgets.keys import Keys, all_keys
 from .picture_screen import BACK, SCROLLING, PictureScreen
 
 _MARKS: tuple[tuple[str, str, str], ...] = (
@@ -43,7 +44,7 @@ class HelpScreen(PictureScreen):
     """Any screen's help.
 
     Args:
-        about: the screen whose keys are told.
+        about: the screen whose keys are reported.
     """
 
     NAME = "help"
@@ -80,7 +81,7 @@ def _position(first: int, upto: int, whole: int, width: int) -> Line:
 
 
 def _phases(view: View) -> list[tuple[str, str, str]]:
-    """As the bars are drawn: with letters only where there are no colours."""
+    """As the bars are drawn: with letters only where there are no colors."""
     return [(LETTERS[name] if view.shaded else BLOCK, role, means) for name, role, means in _PHASES]
 
 

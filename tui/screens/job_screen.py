@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ..view import Block, Target, View, rank_target
-from .job_picture import draw_job, ranks_shown
+from ..drawing.target import Block, Target, rank_target
+from ..panels.job import draw_job, ranks_shown
+from ..session.view import View
 from .picture_screen import PictureScreen
 
 

@@ -1,4 +1,4 @@
-"""Links: which road is full or broken?"""
+"""Links: which link is full or broken?"""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
-from ..glyphs import DOT
-from ..lines import LineBuilder, blank, heading
-from ..view import Block, Target, View, finding_target, link_target
-from ..widgets.host_line import host_line
-from ..widgets.link_table import hidden_note, link_rows, links_of
-from ..widgets.nvlink_table import nvlink_lines, nvlink_note
-from ..widgets.tcp_line import tcp_line
-from ..widgets.top_line import top_line
-from ..widgets.topology_table import topology_lines, topology_note, wanted_lines, whole_matrix
+from ..drawing.glyphs import DOT
+from ..drawing.lines import LineBuilder, blank, heading
+from ..drawing.target import Block, Target, finding_target, link_target
+from ..panels.host_line import host_line
+from ..panels.link_table import hidden_note, link_rows, links_of
+from ..panels.nvlink_table import nvlink_lines, nvlink_note
+from ..panels.tcp_line import tcp_line
+from ..panels.top_line import top_line
+from ..panels.topology_table import topology_lines, topology_note, wanted_lines, whole_matrix
+from ..session.view import View
 from .picture_screen import PictureScreen
 
 _MATRIX_FROM = 20
@@ -27,7 +28,7 @@ _AROUND = 3
 
 
 class LinkScreen(PictureScreen):
-    """A row a road; below, the topology matrix."""
+    """A row a link; below, the topology matrix."""
 
     NAME = "links"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,7 +40,7 @@ class LinkScreen(PictureScreen):
     def __init__(self) -> None:
         super().__init__()
         self._alone: Literal["matrix", "nvlinks"] | None = None
-        """What has the screen for itself, instead of the roads."""
+        """What has the screen for itself, instead of the links."""
         self._first = 0
         """Line of the matrix at the top, where it is alone."""
         self._gpu: int | None = None
@@ -57,13 +58,13 @@ class LinkScreen(PictureScreen):
         return [link_target(link.id) for link in links_of(view)]
 
     def action_topology(self) -> None:
-        """The matrix alone, with all its rows, or the roads again."""
+        """The matrix alone, with all its rows, or the links again."""
         self._alone = None if self._alone == "matrix" else "matrix"
         self._first = 0
         self.redraw()
 
     def action_nvlinks(self) -> None:
-        """The links of one GPU alone, of the selected one where one is; or the roads again."""
+        """The links of one GPU alone, of the selected one where one is; or the links again."""
         self._alone = None if self._alone == "nvlinks" else "nvlinks"
         view = self.view()
         self._gpu = gpu_of_interest(view) if view else None
@@ -87,7 +88,7 @@ class LinkScreen(PictureScreen):
             self.redraw()
 
     def action_open(self) -> None:
-        """To the finding about the selected road."""
+        """To the finding about the selected link."""
         view = self.gputop.view(self.selected)
         if view is None or self.selected is None:
             return
@@ -98,7 +99,7 @@ class LinkScreen(PictureScreen):
 
 
 def gpu_of_interest(view: View) -> int | None:
-    """That of the selected road, else the first of which something is found, else the first."""
+    """That of the selected link, else the first of which something is found, else the first."""
     links = links_of(view)
     if view.selected is not None:
         links.sort(key=lambda link: view.selected != link_target(link.id))
@@ -152,7 +153,7 @@ def draw(view: View, width: int, height: int) -> Block:
     tcp = [tcp_line(view, width)] if height >= _TCP_FROM else []
     around = 3 + len(tcp)  # the top line, the title, TCP, the host
     rows = 1 + len(links_of(view))
-    # The matrix gives way to the roads where they would be too few to mean anything.
+    # The matrix gives way to the links where they would be too few to mean anything.
     if height - around - matrix < _FEWEST_ROWS:
         matrix = 0
     rows = max(1, min(rows, height - around - matrix))

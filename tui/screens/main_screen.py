@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ..view import Block, Target, View, finding_target, gpu_target, process_target
-from ..widgets.ledger import Account, accounts
-from .main_picture import draw, processes_of, shown_causes
+from ..drawing.target import Block, Target, finding_target, gpu_target, process_target
+from ..panels.ledger import Account, accounts
+from ..panels.main import draw, processes_of, shown_causes
+from ..session.view import View
 from .picture_screen import PictureScreen
 
 ACCOUNT_SECONDS = 2.0
@@ -28,7 +29,7 @@ class MainScreen(PictureScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: tuple[tuple[str, float], list[Account]] | None = None
+        self._reported: tuple[tuple[str, float], list[Account]] | None = None
 
     def draw(self, view: View, width: int, height: int) -> Block:
         return draw(view, width, height, self._accounts(view))
@@ -37,9 +38,9 @@ class MainScreen(PictureScreen):
         """A mean over a minute need not be worked out anew each second."""
         frame = view.frame
         key = (frame.boot_id, frame.monotonic_seconds // ACCOUNT_SECONDS)
-        if self._told is None or self._told[0] != key:
-            self._told = (key, accounts(view))
-        return self._told[1]
+        if self._reported is None or self._reported[0] != key:
+            self._reported = (key, accounts(view))
+        return self._reported[1]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

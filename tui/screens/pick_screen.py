@@ -7,15 +7,15 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import JobFrame
-from .. import format
-from ..columns import chosen_line
-from ..glyphs import DOT
-from ..job_choice import job_words, pid_of
-from ..job_words import command_words
-from ..lines import LineBuilder, blank, heading
-from ..view import Block, Target, View, window
-from ..widgets.top_line import top_line
+from ...probes.model.job_frames import JobFrame
+from ..drawing import format
+from ..drawing.columns import chosen_line
+from ..drawing.glyphs import DOT
+from ..drawing.job_words import command_words, job_words, pid_of
+from ..drawing.lines import LineBuilder, blank, heading
+from ..drawing.target import Block, Target
+from ..panels.top_line import top_line
+from ..session.view import View, window
 from .picture_screen import BACK, PictureScreen
 
 _LINES_EACH = 2

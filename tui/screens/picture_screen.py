@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from ..keys import hints_of
-from ..lines import LineBuilder, blank
-from ..look import app_of, faded
-from ..view import MIN_HEIGHT, MIN_WIDTH, Block, Target, View
+from ..drawing.lines import LineBuilder, blank
+from ..drawing.roles import faded
+from ..drawing.target import Block, Target
+from ..panels.too_small import too_small
+from ..session.app_like import AppLike
+from ..session.view import MIN_HEIGHT, MIN_WIDTH, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
-from ..widgets.small import too_small
-from ..widgets.tight import TightCompositor
-
-if TYPE_CHECKING:
-    from ..app import GputopApp
-
+from ..widgets.compositor import PartialCompositor
+from ..widgets.keys import hints_of
+from ..widgets.look import app_of
 
 BACK = Binding("escape", "leave", "back")
 """For screens that lie over the main one."""
@@ -55,7 +54,7 @@ class PictureScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__(name=self.NAME)
-        self._compositor = TightCompositor()
+        self._compositor = PartialCompositor()
         self._canvas: Canvas | None = None
         self._bottom: BottomLine | None = None
         self.selected: Target | None = None
@@ -65,9 +64,9 @@ class PictureScreen(Screen[None]):
         self._redraw_due = False
 
     @property
-    def gputop(self) -> GputopApp:
+    def gputop(self) -> AppLike:
         """The application."""
-        return cast("GputopApp", app_of(self))
+        return cast(AppLike, app_of(self))
 
     @property
     def first_in_sight(self) -> Target | None:

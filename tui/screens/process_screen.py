@@ -7,16 +7,17 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import ProcessFrame
-from .. import format
-from ..glyphs import DASH, DOT
-from ..lines import Line, LineBuilder, blank, heading, paragraph, plain, wrapped
-from ..view import Block, Target, View, process_target, window
-from ..widgets.evidence import words_of
-from ..widgets.host_line import host_line
-from ..widgets.process_table import ProcessRow, command_of, matching, row_block, table_header
-from ..widgets.process_tree import Entry, tree
-from ..widgets.top_line import top_line
+from ...probes.model.process_frames import ProcessFrame
+from ..drawing import format
+from ..drawing.finding_words import words_of
+from ..drawing.glyphs import DASH, DOT
+from ..drawing.lines import Line, LineBuilder, blank, heading, paragraph, plain, wrapped
+from ..drawing.target import Block, Target, process_target
+from ..panels.host_line import host_line
+from ..panels.process_table import ProcessRow, command_of, matching, row_block, table_header
+from ..panels.process_tree import Entry, tree
+from ..panels.top_line import top_line
+from ..session.view import View, window
 from .picture_screen import BACK, PictureScreen
 
 _MIN_ROWS = 3

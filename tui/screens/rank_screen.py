@@ -6,13 +6,15 @@ from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import JobFrame, RankFrame
-from ..lines import Line, LineBuilder, blank, plain
-from ..view import Block, Target, View, rank_target
-from ..widgets.rank_facts import rank_fact_lines
-from ..widgets.rank_table import name_of_rank, state_text
-from ..widgets.step_chart import step_chart_lines, steps_of
-from ..widgets.top_line import top_line
+from ...probes.model.job_frames import JobFrame, RankFrame
+from ..drawing.lines import Line, LineBuilder, blank, plain
+from ..drawing.rank_words import name_of_rank
+from ..drawing.target import Block, Target, rank_target
+from ..panels.rank_facts import rank_fact_lines
+from ..panels.rank_table import state_text
+from ..panels.step_chart import step_chart_lines, steps_of
+from ..panels.top_line import top_line
+from ..session.view import View
 from .picture_screen import SCROLLING, PictureScreen
 
 _COLUMNS_FROM = 132

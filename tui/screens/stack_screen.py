@@ -8,23 +8,24 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from ...probes.frame import RankFrame
+from ...probes.model.job_frames import RankFrame
 from ...rules.closer_look import LOOK_SECONDS
-from ..saving import save_text
-from ..stacks_text import stacks_text
-from ..view import Block, Target, View, rank_target
+from ..drawing.target import Block, Target, rank_target
+from ..panels.stacks import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
+from ..reports.saving import save_text
+from ..reports.stacks_text import stacks_text
+from ..session.view import View
 from .picture_screen import BACK, PictureScreen
-from .stack_picture import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
 
 _SCROLL_LINES = 3
 _INTERVALS = 2.5
-"""A wish must last until the next sample has come and been drawn."""
+"""A request must last until the next sample has come and been drawn."""
 
 
 class StackScreen(PictureScreen):
     """Groups of ranks by stack, and the stack of the selected one.
 
-    While it is in front, stacks are asked for: each picture renews the wish.
+    While it is in front, stacks are asked for: each picture renews the request.
     """
 
     NAME = "stacks"
@@ -44,8 +45,8 @@ class StackScreen(PictureScreen):
     def __init__(self) -> None:
         super().__init__()
         self._look = StackLook()
-        self._wished: tuple[int, ...] = ()
-        self._wished_at = 0.0
+        self._requested: tuple[int, ...] = ()
+        self._requested_at = 0.0
 
     def draw(self, view: View, width: int, height: int) -> Block:
         return draw_stacks(view, self.gputop.shown_job.of(view), self._look, width, height)
@@ -55,13 +56,13 @@ class StackScreen(PictureScreen):
 
     def redraw(self) -> None:
         super().redraw()
-        self._wish()
+        self._request()
 
     def on_screen_suspend(self) -> None:
-        self._wish_no_more()
+        self._withdraw()
 
     def on_unmount(self) -> None:
-        self._wish_no_more()
+        self._withdraw()
 
     def open(self, target: Target) -> None:
         self.gputop.open(target)
@@ -143,8 +144,8 @@ class StackScreen(PictureScreen):
         job = self.gputop.shown_job.of(view)
         return ranks_of(view, job) if job else []
 
-    def _wish(self) -> None:
-        """Ask for stacks of all living ranks, again before the last wish runs out."""
+    def _request(self) -> None:
+        """Ask for stacks of all living ranks, again before the last request runs out."""
         view = self.view()
         job = self.gputop.shown_job.of(view) if view else None
         if view is None or job is None or view.paused_seconds is not None or not self.is_current:
@@ -152,12 +153,12 @@ class StackScreen(PictureScreen):
         pids = tuple(rank.pid for rank in job.living)
         now = self.gputop.reader.clock()
         seconds = max(LOOK_SECONDS, _INTERVALS * view.interval_seconds)
-        if pids == self._wished and now - self._wished_at < seconds / 3:
+        if pids == self._requested and now - self._requested_at < seconds / 3:
             return
-        self._wished, self._wished_at = pids, now
+        self._requested, self._requested_at = pids, now
         self.gputop.take_stacks(pids, seconds)
 
-    def _wish_no_more(self) -> None:
-        if self._wished:
-            self.gputop.take_stacks(self._wished, 0.0)
-            self._wished = ()
+    def _withdraw(self) -> None:
+        if self._requested:
+            self.gputop.take_stacks(self._requested, 0.0)
+            self._requested = ()

@@ -10,10 +10,10 @@ from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..glyphs import to_ascii
-from ..key_hints import hint_spans
-from ..lines import Line, LineBuilder, plain
-from ..look import app_of, styles_of
+from ..drawing.glyphs import to_ascii
+from ..drawing.lines import Line, LineBuilder, plain
+from .key_hints import hint_spans
+from .look import app_of, styles_of
 
 NOTICE_SECONDS = 4.0
 _CURSOR = "█"
@@ -152,5 +152,5 @@ class BottomLine(Widget, can_focus=False):
 
     def _take_styles(self) -> None:
         app = app_of(self)
-        self._styles = styles_of(app.theme_variables, colours=not app.no_color)
+        self._styles = styles_of(app.theme_variables, colors=not app.no_color)
         self.refresh()

@@ -13,10 +13,10 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..changes import changed_cells
-from ..glyphs import to_ascii
-from ..lines import Line, width_of
-from ..look import app_of, codes_of, styles_of
+from ..drawing.changes import changed_cells
+from ..drawing.glyphs import to_ascii
+from ..drawing.lines import Line, width_of
+from .look import app_of, codes_of, styles_of
 
 _RESET = "\x1b[0m"
 _PLAIN = ("", "NoneNoneNoneNone")
@@ -105,7 +105,7 @@ class Canvas(Widget):
 
     def _take_styles(self) -> None:
         app = app_of(self)
-        self._styles = styles_of(app.theme_variables, colours=not app.no_color)
+        self._styles = styles_of(app.theme_variables, colors=not app.no_color)
         name = app.console.color_system
         system = _SYSTEMS.get(name or "", ColorSystem.TRUECOLOR)
         self._codes = codes_of(self._styles, system)

@@ -82,7 +82,7 @@ class Comm(Patching):
             "wait",
             lambda original: self.within(original, self._begin_wait, self._end_wait),
         )
-        self.probe.gauges.append(self._gauge)
+        self.probe.ask(self._gauge)
         if distributed.is_initialized():
             self._meet_groups()
 

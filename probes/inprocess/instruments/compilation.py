@@ -27,7 +27,7 @@ class Compilation(Patching):
 
     def install(self) -> None:
         self.later("torch._dynamo.callback", self._register)
-        self.probe.gauges.append(self._gauge)
+        self.probe.ask(self._gauge)
 
     def remove(self) -> None:
         super().remove()
@@ -37,6 +37,8 @@ class Compilation(Patching):
             self._handler = None
 
     def _register(self, module: Any) -> None:
+        if self._handler is not None:
+            return
         handler = module.callback_handler
         handler.register_start_callback(self._begins)
         handler.register_end_callback(self._ends)

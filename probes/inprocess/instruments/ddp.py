@@ -30,7 +30,6 @@ class Ddp(Patching):
     backward that hangs. Nothing is hooked into the communication, which would replace how it works."""
 
     name = "ddp"
-    edges = 0
 
     def __init__(self, probe: Probe) -> None:
         super().__init__(probe)
@@ -55,7 +54,7 @@ class Ddp(Patching):
         if found is not None and self.state == ON:
             self._module = ref(found)
             self.probe.at_step_end.append(self._step_ended)
-            self.probe.gauges.append(self._gauge)
+            self.probe.ask(self._gauge)
 
     def _step_ended(self, step: layout.Step) -> None:
         try:

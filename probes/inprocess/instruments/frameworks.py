@@ -34,6 +34,7 @@ class Frameworks(Patching):
     """
 
     name = "frameworks"
+    counts_steps = 1
 
     def __init__(self, probe: Probe, forward: Forward) -> None:
         super().__init__(probe)

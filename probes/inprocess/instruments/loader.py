@@ -42,6 +42,7 @@ class Loader(Patching):
     """
 
     name = "loader"
+    counts_steps = 2
 
     def __init__(
         self,
@@ -72,7 +73,10 @@ class Loader(Patching):
             lambda original: self.within(original, self._begin, self._end),
         )
         self.replace(data._utils.worker, "_worker_loop", self._worker)
-        self.probe.gauges.append(lambda: self._gauges)
+        self.probe.ask(self._gauge)
+
+    def _gauge(self) -> dict[str, object]:
+        return self._gauges
 
     def fed(self, evaluation: bool) -> None:
         """A forward begins, of that kind: so that is what the last draw was for."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probe_job import FOLDER
+from support.probe_job import FOLDER
 
 _BEGIN = """
 import sys

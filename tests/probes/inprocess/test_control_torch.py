@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.probe_client import ProbeError, ask, ask_worker_server
+from gputop.probes.attach.control_client import ProbeError, ask, ask_worker_server
 
-from probe_job import Job, job
-from terminal import wait_until
-from torch_python import TORCH_PYTHON, needs_torch
+from support.probe_job import Job, job
+from support.terminal import wait_until
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

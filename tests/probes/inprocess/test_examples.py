@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from torch_job import EXAMPLES, explain, run
-from torch_python import needs_torch, torch_python_has
+from support.torch_job import EXAMPLES, explain, run
+from support.torch_python import needs_torch, torch_python_has
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

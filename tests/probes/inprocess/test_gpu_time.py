@@ -38,7 +38,7 @@ class Event:
 
 
 class Gpu:
-    """A clock that comes to its events when it is told."""
+    """A clock that comes to its events when it is reported."""
 
     def __init__(self, pool: int = 100) -> None:
         self.reached = 0
@@ -113,7 +113,7 @@ def loop(gpu: Gpu) -> Iterator[Loop]:
     loop.probe.page.remove()
 
 
-def test_nothing_is_told_before_the_gpu_is_there(loop: Loop) -> None:
+def test_nothing_is_reported_before_the_gpu_is_there(loop: Loop) -> None:
     loop.step()
     loop.step()
     assert loop.resolve() == {"gpu_time_dropped": 0}
@@ -179,8 +179,8 @@ def test_a_step_in_which_a_graph_is_captured_has_no_times(loop: Loop, gpu: Gpu) 
     loop.step()
     gpu.reached = gpu.recorded
     loop.resolve()
-    told = [any(gpu for _, _, gpu in loop.stored(number).phases) for number in (1, 2, 3)]
-    assert told == [True, False, True]
+    reported = [any(gpu for _, _, gpu in loop.stored(number).phases) for number in (1, 2, 3)]
+    assert reported == [True, False, True]
 
 
 def test_run_ahead_is_the_age_of_what_the_gpu_does_now(loop: Loop, gpu: Gpu) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from gputop.probes.inprocess import layout
 
-from torch_job import JOBS, explain, run
-from torch_python import needs_torch
+from support.torch_job import JOBS, explain, run
+from support.torch_python import needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 

@@ -1,4 +1,4 @@
-"""What the page says of jobs whose phases take a known time: shares, steps, and what else is told."""
+"""What the page says of jobs whose phases take a known time: shares, steps, and what else is reported."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from torch_job import JOBS, Done, explain, run, shares
-from torch_python import needs_torch, torch_python_has
+from support.torch_job import JOBS, Done, explain, run, shares
+from support.torch_python import needs_torch, torch_python_has
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
@@ -65,10 +65,10 @@ def near_the_truth(script: str, *but: str, ranks: int = 1, preload: tuple[str, .
     for _ in range(TRIES):
         done = job(script, ranks, preload)
         far = [
-            (phase, told, true)
+            (phase, reported, true)
             for page, pauses in zip(done.pages, done.pauses, strict=True)
-            for phase, (told, true) in shares(page.steps[2:], pauses).items()
-            if phase not in but and abs(told - true) >= POINTS
+            for phase, (reported, true) in shares(page.steps[2:], pauses).items()
+            if phase not in but and abs(reported - true) >= POINTS
         ]
         if not far:
             return done
@@ -126,14 +126,14 @@ def test_ddp_tells_its_groups_and_collectives() -> None:
 
 def test_what_an_asynchronous_collective_takes_is_what_is_waited_for_it() -> None:
     done = job("overlapped", ranks=2)
-    told = json.loads(done.output.splitlines()[0])
-    assert told["before"] == [1, 1, 0, "startup"]
-    assert told["launched"] == [2, 1, 1, "startup"], "in flight, and the host has gone on"
-    assert told["waited"] == [2, 2, 0, "startup"]
-    assert told["let go of"] == [3, 3, 0, "startup"]
-    assert told["waited_seconds"] > 0.3
-    assert told["in_comm_waiting"] == pytest.approx(told["waited_seconds"], abs=0.05)
-    assert told["in_comm_overlapped"] == 0
+    reported = json.loads(done.output.splitlines()[0])
+    assert reported["before"] == [1, 1, 0, "startup"]
+    assert reported["launched"] == [2, 1, 1, "startup"], "in flight, and the host has gone on"
+    assert reported["waited"] == [2, 2, 0, "startup"]
+    assert reported["let go of"] == [3, 3, 0, "startup"]
+    assert reported["waited_seconds"] > 0.3
+    assert reported["in_comm_waiting"] == pytest.approx(reported["waited_seconds"], abs=0.05)
+    assert reported["in_comm_overlapped"] == 0
 
 
 def test_fsdp2_gathers_in_the_forward_and_the_backward() -> None:
@@ -156,7 +156,7 @@ def test_zero_has_one_step_for_many_optimizer_calls() -> None:
         assert page.totals()["comm"] > 0
 
 
-def test_versions_and_precision_are_told() -> None:
+def test_versions_and_precision_are_reported() -> None:
     done = job("scaler")
     assert done.page.facts["torch"][0].isdigit()
     assert done.page.facts["precision"] == "bfloat16 (autocast)"

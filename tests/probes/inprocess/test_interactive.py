@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from probe_job import reading_of
-from terminal import wait_until
-from torch_python import TORCH_PYTHON, torch_python_has
+from support.probe_job import reading_of
+from support.terminal import wait_until
+from support.torch_python import TORCH_PYTHON, torch_python_has
 
 PACKAGE = Path(__file__).parents[3]
 NOTEBOOK = Path(__file__).parents[2] / "jobs/notebook.py"
@@ -105,7 +105,7 @@ def test_a_kernel_is_idle_between_cells_and_its_steps_leave_that_out(notebook: N
     assert notebook.run(TORCH_LOOP) is None
     after = reading_of(notebook.pid)
     assert (after.phase, after.step) == ("idle", 20)
-    assert after.hooks["cells"] == "on"
+    assert after.instruments["cells"] == "on"
     time.sleep(IDLE_SECONDS)
     assert notebook.run(ATTACH + "\n" + TORCH_LOOP) is None
     again = reading_of(notebook.pid)

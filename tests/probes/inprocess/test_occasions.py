@@ -7,12 +7,12 @@ import time
 import pytest
 
 from gputop.probes.inprocess import layout
-from gputop.probes.probe_reading import ProbeReading
+from gputop.probes.model.probe_readings import ProbeReading
 
-from probe_job import job, reading_of
-from terminal import wait_until
-from torch_job import JOBS, explain, run, shares
-from torch_python import TORCH_PYTHON, needs_torch
+from support.probe_job import job, reading_of
+from support.terminal import wait_until
+from support.torch_job import JOBS, explain, run, shares
+from support.torch_python import TORCH_PYTHON, needs_torch
 
 pytestmark = [needs_torch, pytest.mark.slow]
 
@@ -37,8 +37,8 @@ def test_a_probe_that_is_attached_while_the_job_trains_finds_its_phases() -> Non
     assert done.status == 0, explain(done)
     # The first step after it has begun in the middle; the last one is closed by the end of the job.
     assert 10 <= done.page.newest.number <= 12
-    for phase, (told, true) in shares(done.page.steps[3:], done.pauses[0]).items():
-        assert abs(told - true) < 0.03, (phase, told, true)
+    for phase, (reported, true) in shares(done.page.steps[3:], done.pauses[0]).items():
+        assert abs(reported - true) < 0.03, (phase, reported, true)
 
 
 def test_a_worker_that_waits_for_itself_leaves_its_rank_in_data() -> None:
@@ -54,7 +54,7 @@ def test_a_worker_that_waits_for_itself_leaves_its_rank_in_data() -> None:
         time.sleep(2.0)
         reading = reading_of(running.pid)
     assert is_older_than(reading, 2.0)
-    assert (reading.phase, reading.step, reading.trouble) == ("data", 12, None)
+    assert (reading.phase, reading.step, reading.error) == ("data", 12, None)
     assert reading.loader
     assert (reading.loader.num_workers, reading.loader.queue_depth) == (1, 0)
     assert len(reading.loader.worker_pids) == 1

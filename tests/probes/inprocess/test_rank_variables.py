@@ -1,4 +1,4 @@
-"""A rank's number, told by its environment: from inside and from outside it must be the same."""
+"""A rank's number, reported by its environment: from inside and from outside it must be the same."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.environment import parse_environment
 from gputop.probes.inprocess import layout
 from gputop.probes.inprocess.rank_variables import RANK_NAMES, ranks_in
-from gputop.probes.proc_ranks import Identity, identity_of
-from gputop.probes.sample import ProcessReading
+from gputop.probes.jobs.rank_identity import Identity, identity_of
+from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.sources.procfs.environment import parse_environment
 
-from probe_job import Job, job
+from support.probe_job import Job, job
 
 SRUN = {"SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_NTASKS": "6"}
 PMIX = {"PMIX_RANK": "4"}
@@ -44,7 +44,7 @@ def no_rank(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def told_inside(running: Job) -> tuple[object, ...]:
+def reported_inside(running: Job) -> tuple[object, ...]:
     """What the probe has put into the page."""
     (page,) = running.pages()
     content = page.read_bytes()
@@ -55,7 +55,7 @@ def told_inside(running: Job) -> tuple[object, ...]:
     return facts.get("rank"), facts.get("local_rank"), facts.get("world_size")
 
 
-def told_outside(pid: int) -> tuple[object, ...]:
+def reported_outside(pid: int) -> tuple[object, ...]:
     """What the monitor makes of the process."""
     environment = parse_environment(Path(f"/proc/{pid}/environ").read_bytes())
     process = ProcessReading(
@@ -74,7 +74,7 @@ def test_both_sides_say_the_same_of_a_running_process(
         monkeypatch.setenv(name, value)
     with job("say('in'); time.sleep(60)") as running:
         assert running.line() == "in"
-        assert told_inside(running) == told_outside(running.pid) == expected
+        assert reported_inside(running) == reported_outside(running.pid) == expected
 
 
 def test_a_local_rank_on_the_command_line_counts_where_no_variable_tells() -> None:

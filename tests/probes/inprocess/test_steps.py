@@ -1,4 +1,4 @@
-"""Steps told from what a job does: one test for each kind of loop that trains."""
+"""Steps reported from what a job does: one test for each kind of loop that trains."""
 
 from __future__ import annotations
 

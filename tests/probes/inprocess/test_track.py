@@ -159,7 +159,7 @@ def test_a_new_base_takes_over_where_nothing_is_open(scratch: Scratch) -> None:
     assert scratch.current()[1] == OTHER
 
 
-def test_the_end_of_a_thread_is_told(scratch: Scratch) -> None:
+def test_the_end_of_a_thread_is_reported(scratch: Scratch) -> None:
     assert scratch.slot(layout.SLOT_THREAD) == 77
     assert scratch.slot(layout.SLOT_ENDED) == 0
     scratch.track.enter(DATA)

@@ -1,0 +1,257 @@
+"""``gputop collect``: samples on standard output, commands on standard input, until that ends."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from ... import __version__
+from ..model.sample import SCHEMA_VERSION, Sample
+from ..sources.host.source import HostSource
+from ..sources.nvml.driver import NvmlDriver
+from ..sources.processes.source import ProcessSource
+from ..sources.procfs.target import TargetError, environment_of, send_signal
+from ..sources.stack_requests import StackRequests
+from ..sources.stacks.exact_stack import take_exact
+from ..sources.watchlist import Watchlist
+from ..wire.codec import Message, Splitter, WireError, decode_command, encode
+from ..wire.command import (
+    Attach,
+    Command,
+    Detach,
+    Dump,
+    SendSignal,
+    SetInterval,
+    ShowEnvironment,
+    Stop,
+    TakeExactStack,
+    TakeStacks,
+)
+from ..wire.limits import COLLECTOR_NAME
+from ..wire.messages import Hello, Reply
+from .collector import Collector
+
+COMMANDS_FD = 0
+SAMPLES_FD = 1
+_LATE_SECONDS = 1.0
+_GARBAGE = 20_000
+"""New objects after which to look for garbage; a sample has some thousands, and leaves none."""
+
+
+def collect(
+    *,
+    interval_seconds: float = 1.0,
+    without: frozenset[str] = frozenset(),
+    pids: tuple[int, ...] = (),
+) -> None:
+    """Run until standard input ends, or a signal or a stop command says so. Does not return.
+
+    Args:
+        interval_seconds: between samples.
+        without: names of sources not to be used.
+        pids: processes to watch from the start, whether or not they are on a GPU.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _on_signal)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/comm").write_text(COLLECTOR_NAME)
+    watchlist = Watchlist()
+    for pid in pids:
+        watchlist.attach(pid)
+    collector = Collector(socket.gethostname(), boot_id(), interval_seconds)
+    send = _Sender()
+    send(
+        Hello(
+            schema_version=SCHEMA_VERSION,
+            program_version=__version__,
+            node=socket.gethostname(),
+            pid=os.getpid(),
+        )
+    )
+    requests = StackRequests()
+    obey = partial(_obey, collector=collector, watchlist=watchlist, requests=requests, send=send)
+    threading.Thread(target=_listen, args=(obey,), name="commands", daemon=True).start()
+    rest = _add_first(collector, watchlist, requests, without)
+    if pids:
+        rest()  # somebody has come for a job, and wants all of it
+    late = not pids
+    for sample in collector.samples():
+        send(sample)
+        if late:
+            late = False
+            threading.Thread(target=_add_late, args=(collector, rest), daemon=True).start()
+        if not gc.isenabled():  # it is off while a program starts
+            gc.freeze()
+            gc.set_threshold(_GARBAGE, 10, 10)
+            gc.enable()
+
+
+def boot_id(root: Path = Path("/")) -> str:
+    """What names this run of the kernel; empty where it cannot be read."""
+    try:
+        return (root / "proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _add_first(
+    collector: Collector, watchlist: Watchlist, requests: StackRequests, without: frozenset[str]
+) -> Callable[[], None]:
+    """Add what every row of the first picture needs. Returns what adds the rest."""
+    if "nvml" not in without:
+        collector.add(NvmlDriver(collector.add, watchlist))
+    processes = ProcessSource(watchlist)
+    if "processes" not in without:
+        collector.add(processes)
+    if "host" not in without:
+        collector.add(HostSource())
+    return partial(_add_rest, collector, watchlist, requests, processes, without)
+
+
+def _add_late(collector: Collector, rest: Callable[[], None]) -> None:
+    """Add the rest after the first sample: loading it takes as long as all that was needed for that."""
+    seconds = min(collector.interval_seconds / 2, _LATE_SECONDS)
+    time.sleep(seconds)
+    rest()
+    if collector.interval_seconds > 2 * seconds:
+        collector.hurry()  # the second sample is far away
+
+
+def _add_rest(
+    collector: Collector,
+    watchlist: Watchlist,
+    requests: StackRequests,
+    processes: ProcessSource,
+    without: frozenset[str],
+) -> None:
+    from ..sources.host.cgroup import CgroupSource
+    from ..sources.host.numa import NumaSource
+    from ..sources.nccl_ras.source import RasSource
+    from ..sources.page.source import ProbeSource
+    from ..sources.processes.threads import ThreadSource
+    from ..sources.rdma.source import InfinibandSource
+    from ..sources.stacks.source import StackSource
+    from ..sources.topology.source import TopologySource
+
+    if "processes" not in without:
+        collector.add(ThreadSource(watchlist, latest=processes.latest))
+        collector.add(StackSource(requests))
+        collector.add(RasSource(watchlist, requests))
+    if "inprocess" not in without:
+        collector.add(ProbeSource(watchlist))
+    if "cgroups" not in without:
+        collector.add(CgroupSource(watchlist))
+    if "infiniband" not in without:
+        collector.add(InfinibandSource())
+    if "topology" not in without:
+        collector.add(TopologySource())
+    if "numa" not in without:
+        collector.add(NumaSource(watchlist))
+
+
+class _Sender:
+    """Writes whole messages to standard output, from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __call__(self, message: Message) -> None:
+        try:
+            data = memoryview(encode(message))
+        except WireError as error:
+            if isinstance(message, Sample):
+                return  # a monstrous sample is dropped, and the next may fit again
+            data = memoryview(encode(Reply(command_id=0, ok=False, message=str(error))))
+        with self._lock:
+            while data:
+                data = data[os.write(SAMPLES_FD, data) :]
+
+
+def _listen(obey: Callable[[Command], None]) -> None:
+    """Read commands until there are no more; nobody is there then to send samples to."""
+    splitter = Splitter()
+    while data := os.read(COMMANDS_FD, 65536):
+        try:
+            for body in splitter.feed(data):
+                obey(decode_command(body))
+        except WireError:
+            break
+    _end()
+
+
+def _obey(
+    command: Command,
+    *,
+    collector: Collector,
+    watchlist: Watchlist,
+    requests: StackRequests,
+    send: Callable[[Message], None],
+) -> None:
+    ok, message = True, ""
+    data: dict[str, object] = {}
+    match command:
+        case Stop():
+            _end()
+        case SetInterval(seconds=seconds):
+            data = {"seconds": collector.set_interval(seconds)}
+        case Attach(pid=pid):
+            watchlist.attach(pid)
+            collector.hurry()
+        case Detach(pid=pid):
+            watchlist.detach(pid)
+        case TakeStacks(pids=wanted, seconds=seconds, shares=shares):
+            if requests.want(wanted, seconds, shares=shares):
+                collector.hurry()  # a request that is renewed, as with every sample, must not bring one
+        case Dump():
+            collector.hurry()
+        case TakeExactStack():
+            # It may take seconds, in which other commands must be obeyed.
+            threading.Thread(
+                target=_take_exact, args=(command, send), name="exact stack", daemon=True
+            ).start()
+            return
+        case SendSignal() | ShowEnvironment():
+            try:
+                data = _on_target(command)
+            except TargetError as error:
+                ok, message = False, str(error)
+    send(Reply(command_id=command.command_id, ok=ok, message=message, data=data))
+
+
+def _take_exact(command: TakeExactStack, send: Callable[[Message], None]) -> None:
+    number = command.command_id
+    try:
+        reading = take_exact(command.pid, command.start_time_seconds, native=command.native)
+    except TargetError as error:
+        send(Reply(command_id=number, ok=False, message=str(error)))
+    else:
+        data = {"stack": msgspec.to_builtins(reading)}
+        send(Reply(command_id=number, ok=True, data=data))
+
+
+def _on_target(command: SendSignal | ShowEnvironment) -> dict[str, object]:
+    if isinstance(command, SendSignal):
+        send_signal(command.pid, command.start_time_seconds, command.signal)
+        return {}
+    return {"environment": environment_of(command.pid, command.start_time_seconds)}
+
+
+def _on_signal(_number: int, _frame: object) -> None:
+    _end()
+
+
+def _end() -> None:
+    # No clean-up: a thread that hangs in the driver would hold it for ever, and the kernel gives
+    # back everything that a process has.
+    os._exit(0)

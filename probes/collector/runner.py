@@ -1,0 +1,100 @@
+"""One source on a thread of its own: the edge at which hanging and raising become a status."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from ..model.sample import SourceState, SourceStatus
+from ..sources.protocol import Part, Source, SourceError
+
+_log = logging.getLogger(__name__)
+
+
+class SourceRunner:
+    """Reads its source each time it is asked to, unless the last read is still going on.
+
+    Args:
+        source: used from this runner's thread alone.
+        finished: called on that thread after each read.
+        clock: monotonic seconds.
+    """
+
+    def __init__(
+        self, source: Source, finished: Callable[[], None], clock: Callable[[], float]
+    ) -> None:
+        self.name = source.name
+        self._source = source
+        self._finished = finished
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wanted: SimpleQueue[None] = SimpleQueue()
+        self._began: float | None = None
+        self._rests_until = 0.0
+        self._parts: tuple[Part, ...] = ()
+        self._read_at: float | None = None
+        self._duration: float | None = None
+        self._state: SourceState = "stale"
+        self._reason = "not read yet"
+        # A daemon, since a read that hangs in the kernel cannot be ended, and must not hold the end.
+        threading.Thread(target=self._run, name=source.name, daemon=True).start()
+
+    @property
+    def resting(self) -> bool:
+        """It can have no news yet."""
+        return self._clock() < self._rests_until
+
+    @property
+    def busy(self) -> bool:
+        """A read is going on."""
+        return self._began is not None
+
+    def ask(self) -> None:
+        """Read once more, soon. Nothing happens where the last read is still going on."""
+        with self._lock:
+            if self._began is not None:
+                return
+            self._began = self._clock()
+        self._wanted.put(None)
+
+    def newest(self) -> tuple[tuple[Part, ...], SourceStatus]:
+        """The last good reading, however old, and how the source fares."""
+        with self._lock:
+            busy = None if self._began is None else self._clock() - self._began
+            return self._parts, SourceStatus(
+                name=self.name,
+                status="stale" if busy is not None else self._state,
+                reason=f"no answer for {busy:.0f} s" if busy is not None else self._reason,
+                monotonic_seconds=self._read_at,
+                duration_seconds=self._duration,
+                busy_seconds=busy,
+            )
+
+    def _run(self) -> None:
+        while True:
+            self._wanted.get()
+            self._read()
+            self._finished()
+
+    def _read(self) -> None:
+        began = self._clock()
+        parts: tuple[Part, ...] | None = None
+        state: SourceState = "ok"
+        reason = ""
+        try:
+            parts = self._source.read()
+        except SourceError as error:
+            state, reason = error.status, error.reason
+        except Exception as error:  # noqa: BLE001 - the one edge past which no source raises
+            _log.exception("source %s failed", self.name)
+            state, reason = "failed", f"{type(error).__name__}: {error}"
+        with self._lock:
+            if parts is not None:
+                self._parts, self._read_at = parts, self._clock()
+            self._state, self._reason = state, reason
+            now = self._clock()
+            self._duration = now - began
+            self._rests_until = now + getattr(self._source, "rest_seconds", 0.0)
+            self._began = None

@@ -1,0 +1,53 @@
+"""Collectors that were killed and hang on in the kernel, inside a driver call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from ..sources.procfs.text import parse_pending_signals, parse_stat
+from ..wire.limits import COLLECTOR_NAME
+
+DYING_SECONDS = 0.3
+
+
+def wedged_collectors(root: Path = Path("/")) -> list[int]:
+    """Pids of collectors of this user that were killed but hang on in the kernel."""
+    proc = root / "proc"
+    with os.scandir(proc) as entries:
+        pids = [entry.name for entry in entries if entry.name.isdecimal()]
+    named = [proc / pid for pid in pids if _is_named(proc, pid)]
+    found = [process for process in named if _is_wedged(process)]
+    if found:
+        time.sleep(DYING_SECONDS)  # whoever merely takes a moment to die is gone by then
+    return [int(process.name) for process in found if _is_wedged(process)]
+
+
+def _is_named(proc: Path, pid: str) -> bool:
+    # Asked of every process of the node, of which there may be thousands.
+    try:
+        descriptor = os.open(f"{proc}/{pid}/comm", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.read(descriptor, 32).rstrip() == COLLECTOR_NAME.encode()
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _is_wedged(process: Path) -> bool:
+    try:
+        if process.stat().st_uid != os.geteuid():
+            return False
+        stat = parse_stat((process / "stat").read_bytes())
+        pending = parse_pending_signals((process / "status").read_bytes())
+    except OSError:
+        return False
+    if stat is not None and stat.state == "Z":
+        # Dead, unless its main thread ended while another one hangs.
+        return (stat.threads or 0) > 1
+    return signal.SIGKILL in pending

@@ -1,0 +1,253 @@
+"""Which processes are ranks, who started them, and on which GPU each one is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from ..model.gpu_readings import GpuProcessReading, GpuReading
+from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
+from .command_line import CommandKind, is_spawned, kind_of, python_of
+from .gpu_assignment import Choice, choose_gpu, gpu_by_environment
+from .rank_identity import Identity, identity_of
+
+_LATE_SECONDS = 0.02
+"""A parent may seem this much younger than its child, for both are counted in ticks."""
+_MPS_SERVERS = ("nvidia-cuda-mps",)
+
+Placement = tuple[GpuReading, GpuProcessReading]
+
+
+class Roles:
+    """The processes of one sample as a tree, with the ranks in it found.
+
+    A process is a rank when its environment or its probe names one, or when it is on a GPU or trains,
+    and no rank above it explains that: children inherit the environment, so a loader worker bears its rank's name too.
+    """
+
+    def __init__(
+        self,
+        processes: Sequence[ProcessReading],
+        gpus: Sequence[GpuReading],
+        probes: Sequence[ProbeReading] = (),
+    ) -> None:
+        self.by_pid = {process.pid: process for process in processes}
+        self._probes = _probes_of(self.by_pid, probes)
+        self._gpus = gpus
+        self._gpus_by_uuid = {gpu.uuid: gpu for gpu in gpus if gpu.uuid}
+        self.local_pids = _local_pids(self.by_pid, gpus)
+        self.placements = _placements(self.by_pid, gpus, self.local_pids)
+        self._parents = {pid: self._find_parent(process) for pid, process in self.by_pid.items()}
+        # Parents before children, whatever order pids and start times have.
+        self.order = sorted(self.by_pid, key=lambda pid: (self._depth(pid), pid))
+        self.identities = self._find_identities()
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """Pids of the ranks."""
+        ranks: dict[int, None] = {}
+        for pid in self.order:
+            if self._is_candidate(pid) and self._is_rank(pid, self._nearest(pid, ranks)):
+                ranks[pid] = None
+        return tuple(ranks)
+
+    @cached_property
+    def wrapping(self) -> frozenset[int]:
+        """Processes off the GPU, above one that has the same identity and is on a GPU."""
+        return frozenset(
+            above
+            for pid in self.placements
+            if self.identities[pid] is not None
+            for above in self.above(pid)
+            if above not in self.placements and self.identities[above] == self.identities[pid]
+        )
+
+    @cached_property
+    def _starting(self) -> frozenset[int]:
+        """Processes above one that is a rank by itself."""
+        return frozenset(
+            above
+            for pid in self.by_pid
+            if self.identities[pid] is not None or self._shows_itself(pid)
+            for above in self.above(pid)
+        )
+
+    def rank_of(self, pid: int) -> int | None:
+        """Pid of the rank that the process is, or is a descendant of."""
+        ranks = self._rank_set
+        return pid if pid in ranks else self._nearest(pid, ranks)
+
+    def above(self, pid: int) -> Iterator[int]:
+        """The ancestors that are known, the nearest first."""
+        seen = {pid}
+        parent = self.parent(pid)
+        while parent is not None and parent not in seen:
+            yield parent
+            seen.add(parent)
+            parent = self.parent(parent)
+
+    def parent(self, pid: int) -> int | None:
+        """Its parent, if that is one of the processes; an older process of that pid is not."""
+        return self._parents[pid]
+
+    def kind(self, pid: int) -> CommandKind:
+        """What its command line makes it."""
+        return kind_of(self.by_pid[pid].command)
+
+    def is_part_of_parent(self, pid: int) -> bool:
+        """Whether its parent forked it without running another program, or by multiprocessing."""
+        parent = self.parent(pid)
+        if parent is None:
+            return False
+        command = self.by_pid[pid].command
+        return is_spawned(command) or (
+            command is not None and command == self.by_pid[parent].command
+        )
+
+    def gpu_indices(self, pid: int) -> frozenset[int]:
+        """The GPUs on which it computes."""
+        return frozenset(gpu.index for gpu, _ in self.placements.get(pid, ()))
+
+    def gpu_of(self, pid: int) -> Choice:
+        """The GPU on which a rank does its work; it may hold a stray context on others.
+
+        The driver may hide processes, or give pids of another namespace. Then CUDA reported it to the probe;
+        without one, open files and variables tell.
+        """
+        process, identity = self.by_pid[pid], self.identities[pid]
+        local_rank = identity.local_rank if identity else None
+        placements = self.placements.get(pid, ())
+        if placements:
+            return Choice(self._main_placement(process, local_rank, placements), "driver")
+        probe = self._probes.get(pid)
+        reported = self._gpus_by_uuid.get(probe.device_uuid or "") if probe else None
+        if reported is not None:
+            return Choice(reported, "probe")
+        return choose_gpu(process, local_rank, self._gpus)
+
+    def _main_placement(
+        self, process: ProcessReading, local_rank: int | None, placements: Sequence[Placement]
+    ) -> GpuReading:
+        if len(placements) == 1:
+            return placements[0][0]
+        hint = gpu_by_environment(process, local_rank, self._gpus).gpu
+
+        def weight(placement: Placement) -> tuple[int, bool, int]:
+            gpu, use = placement
+            return use.memory_bytes or 0, gpu is hint, -gpu.index
+
+        return max(placements, key=weight)[0]
+
+    @cached_property
+    def _rank_set(self) -> frozenset[int]:
+        return frozenset(self.ranks)
+
+    def _find_parent(self, process: ProcessReading) -> int | None:
+        parent = self.by_pid.get(process.parent_pid or 0)
+        if parent is None or parent.pid == process.pid:
+            return None
+        late = parent.start_time_seconds - process.start_time_seconds
+        return parent.pid if late <= _LATE_SECONDS else None
+
+    def _depth(self, pid: int) -> int:
+        return sum(1 for _ in self.above(pid))
+
+    def _find_identities(self) -> dict[int, Identity | None]:
+        found: dict[int, Identity | None] = {}
+        for pid in self.order:
+            process, parent = self.by_pid[pid], self.parent(pid)
+            inherited = process.environment_inherited or "environment" in process.missing
+            own = identity_of(process) or self._reported_identity(pid)
+            found[pid] = found.get(parent or 0) if own is None and inherited else own
+        return found
+
+    def _reported_identity(self, pid: int) -> Identity | None:
+        """As the job's own process group has it, for what the environment does not tell."""
+        probe = self._probes.get(pid)
+        if probe is None or probe.rank is None:
+            return None
+        return Identity(probe.rank, probe.local_rank, probe.world_size)
+
+    def _is_candidate(self, pid: int) -> bool:
+        if self.kind(pid) != "program":
+            return False
+        if self._shows_itself(pid) or self._trains(pid) or self._hides_its_name(pid):
+            return True
+        if self.by_pid[pid].attached and self.identities[pid] is None:
+            return pid not in self._starting
+        return self.identities[pid] is not None and pid not in self.wrapping
+
+    def _shows_itself(self, pid: int) -> bool:
+        """On a GPU, or in a process group: no name is needed to see that it is a rank."""
+        return pid in self.placements or self.by_pid[pid].in_process_group
+
+    def _hides_its_name(self, pid: int) -> bool:
+        """A Python that a launcher started, whose variables are not shown: a rank of unknown number."""
+        process, parent = self.by_pid[pid], self.parent(pid)
+        return (
+            "environment" in process.missing
+            and self.identities[pid] is None
+            and parent is not None
+            and self.kind(parent) == "launcher"
+            and python_of(process.command or ()) is not None
+            and not is_spawned(process.command)
+        )
+
+    def _trains(self, pid: int) -> bool:
+        """Its probe has seen a step or a GPU; helpers that only carry a probe have seen neither."""
+        probe = self._probes.get(pid)
+        return probe is not None and (probe.step is not None or probe.device_uuid is not None)
+
+    def _is_rank(self, pid: int, above: int | None) -> bool:
+        if above is None:
+            return True
+        own = self.identities[pid]
+        if own is not None and own != self.identities[above]:
+            return True
+        on = self.gpu_indices(pid)
+        return bool(on) and on.isdisjoint(self.gpu_indices(above))
+
+    def _nearest(self, pid: int, ranks: dict[int, None] | frozenset[int]) -> int | None:
+        return next((above for above in self.above(pid) if above in ranks), None)
+
+
+def _probes_of(
+    by_pid: dict[int, ProcessReading], probes: Sequence[ProbeReading]
+) -> dict[int, ProbeReading]:
+    """Those of the processes that are there; an older process of the same pid is not."""
+    return {
+        probe.pid: probe
+        for probe in probes
+        if (process := by_pid.get(probe.pid)) is not None
+        and process.start_time_seconds == probe.start_time_seconds
+    }
+
+
+def _placements(
+    by_pid: dict[int, ProcessReading], gpus: Sequence[GpuReading], local_pids: dict[int, int]
+) -> dict[int, list[Placement]]:
+    placed: dict[int, list[Placement]] = {}
+    for gpu in gpus:
+        for use in gpu.processes or ():
+            process = by_pid.get(local_pids.get(use.pid, use.pid))
+            if process is None or use.kind == "graphics":
+                continue
+            if not (process.name or "").startswith(_MPS_SERVERS):
+                placed.setdefault(process.pid, []).append((gpu, use))
+    return placed
+
+
+def _local_pids(by_pid: dict[int, ProcessReading], gpus: Sequence[GpuReading]) -> dict[int, int]:
+    inner = _by_inner_pid(by_pid)
+    drivers = {use.pid for gpu in gpus for use in gpu.processes or ()}
+    return {pid: inner[pid] for pid in drivers if pid not in by_pid and pid in inner}
+
+
+def _by_inner_pid(by_pid: dict[int, ProcessReading]) -> dict[int, int]:
+    """Pid within a namespace → pid here, where only one process has it: a driver may give either."""
+    found: dict[int, list[int]] = {}
+    for process in by_pid.values():
+        for inner in set(process.namespace_pids) - {process.pid}:
+            found.setdefault(inner, []).append(process.pid)
+    return {inner: pids[0] for inner, pids in found.items() if len(pids) == 1}

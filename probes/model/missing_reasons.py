@@ -1,0 +1,23 @@
+"""Why a value is missing, in the phrases that more than one part must know."""
+
+from __future__ import annotations
+
+LOST = "GPU is lost"
+
+
+NOT_UNDER_MIG = "not available under MIG"
+
+
+NOT_SUPPORTED = "not supported by this GPU"
+
+
+NOT_OFFERED = "not offered by this driver"
+
+
+NO_PERMISSION = "no permission"
+
+
+NO_VALUE = "driver gave no value"
+
+NOT_COUNTED = "not counted"
+"""Begins the reason where no steps are told because what counts them is off: no age, no rate, no verdict."""

@@ -1,0 +1,71 @@
+"""What was read: one instant on one node, raw, with counters left as counters.
+
+A `Sample` is what travels (pipe, ssh, recording) and nothing else is recorded, so every field added
+later needs a default and no field ever changes its meaning or unit.
+
+Units are SI base units, named in the field: bytes, seconds, watts, hertz, degrees Celsius, and
+ratios from 0 to 1. Fields without ``_per_second`` that only ever grow are counters.
+
+A value that could not be had is ``None``, never 0, and ``missing`` maps its field name to the reason
+in words. Every reading carries the moment it was taken on the node's monotonic clock: a source that
+is late has its last reading sent again, and only this moment tells.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from .gpu_readings import DriverReading, GpuReading, XidReading
+from .host_readings import CgroupReading, HostReading
+from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
+from .probe_readings import ProbeReading
+from .process_readings import ProcessReading
+from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
+
+SCHEMA_VERSION = 1
+"""Of the samples, and of the JSON that is printed from them."""
+
+SourceState = Literal["ok", "absent", "unsupported", "denied", "stale", "failed"]
+
+
+class SourceStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one source fared."""
+
+    name: str
+    status: SourceState
+    reason: str = ""
+    monotonic_seconds: float | None = None
+    """Of its last good reading."""
+    duration_seconds: float | None = None
+    """Of its last finished read."""
+    busy_seconds: float | None = None
+    """How long the read in progress has been going on, where the source is late."""
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sample"):
+    """Everything that was known of one node at one instant."""
+
+    time_seconds: float
+    """Unix time."""
+    monotonic_seconds: float
+    """The same instant on the node's monotonic clock."""
+    sequence: int
+    node: str
+    interval_seconds: float = 1.0
+    boot_id: str = ""
+    driver: DriverReading | None = None
+    gpus: tuple[GpuReading, ...] = ()
+    xids: tuple[XidReading, ...] = ()
+    processes: tuple[ProcessReading, ...] = ()
+    cgroups: tuple[CgroupReading, ...] = ()
+    host: HostReading | None = None
+    probes: tuple[ProbeReading, ...] = ()
+    threads: tuple[ThreadsReading, ...] = ()
+    stacks: tuple[StackReading, ...] = ()
+    exits: tuple[ExitReading, ...] = ()
+    ports: tuple[PortReading, ...] = ()
+    topology: TopologyReading | None = None
+    gpu_paths: GpuPathsReading | None = None
+    placements: tuple[PlacementReading, ...] = ()
+    communicators: tuple[CommunicatorReading, ...] = ()
+    sources: tuple[SourceStatus, ...] = ()

@@ -1,0 +1,118 @@
+"""The kernel's texts about the whole machine, parsed. Each takes any bytes and never raises."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..procfs.text import number, text
+
+_SECTOR_BYTES = 512
+"""In this file the kernel always counts in these, whatever the disk's own are."""
+_DISK_FIELDS = 13
+_NETWORK_FIELDS = 16
+_NETWORK_USED = (0, 3, 8, 11)
+"""Bytes and drops, received and sent."""
+_CPU_FIELDS = 8
+
+
+class CpuTicks(NamedTuple):
+    """Over all cores."""
+
+    busy: int
+    waiting: int
+    total: int
+
+
+class Disk(NamedTuple):
+    """One line of ``/proc/diskstats``."""
+
+    name: str
+    read_bytes: int
+    write_bytes: int
+    busy_milliseconds: int
+
+
+class Network(NamedTuple):
+    """One line of ``/proc/net/dev``."""
+
+    name: str
+    rx_bytes: int
+    rx_dropped: int
+    tx_bytes: int
+    tx_dropped: int
+
+
+def parse_cpu(stat: bytes) -> CpuTicks | None:
+    """Out of the first line of ``/proc/stat``. Time of guests is part of the user time there."""
+    words = stat.partition(b"\n")[0].split()
+    if not words or words[0] != b"cpu":
+        return None
+    ticks = [number(word) for word in words[1 : 1 + _CPU_FIELDS]]
+    known = [tick for tick in ticks if tick is not None]
+    if len(known) < 5 or len(known) != len(ticks):
+        return None
+    idle, waiting = known[3], known[4]
+    total = sum(known)
+    return CpuTicks(total - idle - waiting, waiting, total)
+
+
+def parse_load(data: bytes) -> tuple[float, float, float] | None:
+    """The three averages of ``/proc/loadavg``."""
+    try:
+        one, five, fifteen = (float(word) for word in data.split()[:3])
+    except ValueError:
+        return None
+    loads = (one, five, fifteen)
+    return loads if all(0 <= load < 1e9 for load in loads) else None
+
+
+def parse_pressure(data: bytes) -> tuple[float | None, float | None]:
+    """Seconds in which some, and in which all, tasks waited."""
+    return _pressure(data, b"some "), _pressure(data, b"full ")
+
+
+def parse_disks(data: bytes) -> list[Disk]:
+    """All block devices, partitions included."""
+    disks: list[Disk] = []
+    for line in data.split(b"\n"):
+        words = line.split()
+        if len(words) < _DISK_FIELDS:
+            continue
+        read, written, busy = number(words[5]), number(words[9]), number(words[12])
+        if read is not None and written is not None and busy is not None:
+            disk = Disk(text(words[2]), read * _SECTOR_BYTES, written * _SECTOR_BYTES, busy)
+            if max(disk[1:]) < 2**63:
+                disks.append(disk)
+    return disks
+
+
+def parse_networks(data: bytes) -> list[Network]:
+    """All interfaces, the loopback included."""
+    networks: list[Network] = []
+    for line in data.split(b"\n"):
+        # An alias has a colon in its name.
+        name, colon, rest = line.rpartition(b":")
+        words = rest.split()
+        if not colon or len(words) < _NETWORK_FIELDS:
+            continue
+        rx, rx_dropped, tx, tx_dropped = (number(words[at]) for at in _NETWORK_USED)
+        if rx is not None and tx is not None:
+            networks.append(Network(text(name.strip()), rx, rx_dropped or 0, tx, tx_dropped or 0))
+    return networks
+
+
+def parse_tcp(data: bytes) -> tuple[int | None, int | None]:
+    """Segments sent and sent again, out of ``/proc/net/snmp``: a line of names, a line of numbers."""
+    rows = [line.split() for line in data.split(b"\n") if line.startswith(b"Tcp: ")]
+    if len(rows) < 2 or len(rows[0]) != len(rows[1]):
+        return None, None
+    values = dict(zip(*rows[:2], strict=True))
+    return number(values.get(b"OutSegs", b"")), number(values.get(b"RetransSegs", b""))
+
+
+def _pressure(data: bytes, kind: bytes) -> float | None:
+    for line in data.split(b"\n"):
+        if line.startswith(kind):
+            total = number(line.rpartition(b"total=")[2].strip())
+            return None if total is None else total / 1e6
+    return None

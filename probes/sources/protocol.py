@@ -1,0 +1,88 @@
+"""The contract of a source: something that can be read again and again, and may fail or hang.
+
+A source is used from one thread, its own, so it needs no locks. Its `read` may block, and may raise:
+`SourceRunner` is the one edge where exceptions end and become a status.
+
+One that has news only now and then may have an attribute ``rest_seconds``: so long after a read it is
+not asked again, for waking its thread costs more than the question.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..model.gpu_readings import DriverReading, GpuReading, XidReading
+from ..model.host_readings import CgroupReading, HostReading
+from ..model.link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
+from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
+from ..model.rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
+from ..model.sample import SourceState
+
+Part = (
+    DriverReading
+    | GpuReading
+    | XidReading
+    | ProcessReading
+    | CgroupReading
+    | HostReading
+    | PortReading
+    | TopologyReading
+    | GpuPathsReading
+    | PlacementReading
+    | ProbeReading
+    | ThreadsReading
+    | StackReading
+    | ExitReading
+    | CommunicatorReading
+)
+"""What a source may yield; the collector sorts the parts into the sample by their type."""
+
+
+class Source(Protocol):
+    """One origin of readings."""
+
+    @property
+    def name(self) -> str:
+        """As shown by ``gputop doctor``: ``nvml``, ``nvml gpu 3``, ``processes``, ``host``…"""
+        ...
+
+    def read(self) -> tuple[Part, ...]:
+        """Everything it knows now. A single value that cannot be had is ``None`` with its reason.
+
+        Raises:
+            SourceError: when the source as a whole has nothing to say; the reason is shown as it is.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds. Never waits."""
+        ...
+
+
+class SourceError(Exception):
+    """A source has nothing to say. ``reason`` is one clause for people, with what would help."""
+
+    status: SourceState = "failed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class SourceAbsent(SourceError):
+    """What it reads does not exist on this machine."""
+
+    status: SourceState = "absent"
+
+
+class SourceUnsupported(SourceError):
+    """It exists, but cannot give what is needed."""
+
+    status: SourceState = "unsupported"
+
+
+class SourceDenied(SourceError):
+    """This user may not read it."""
+
+    status: SourceState = "denied"

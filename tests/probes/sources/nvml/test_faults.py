@@ -1,0 +1,419 @@
+"""What bad drivers do: lost GPUs, reloads, hangs, refusals, and numbers that cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from nvml.simulated import SimulatedNvml
+from support.nvml_watch import Watch
+
+H100_UUID = "GPU-03b7a1c2-5d3e-4f60-8a91-b2c3d4e5f603"
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+    """Whether it comes true within that time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> SimulatedNvml:
+    return SimulatedNvml("h100x8", directory=tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[tuple[SimulatedNvml, Watch]]:
+    """A node and its watcher for tests that leave both as they found them."""
+    with SimulatedNvml("h100x8") as node, Watch(node.env()) as watch:
+        yield node, watch
+
+
+def test_gpu_lost_while_running_keeps_its_row_and_returns(node: SimulatedNvml) -> None:
+    with Watch(node.env()) as watch:
+        watch.ticks(2)
+        node.lose(3)
+        tick = watch.tick()
+        gpu = tick.gpu(3)
+        assert [each.index for each in tick.gpus] == list(range(8))
+        assert [each.lost for each in tick.gpus] == [index == 3 for index in range(8)]
+        assert (gpu.uuid, gpu.name) == (H100_UUID, "NVIDIA H100 80GB HBM3")
+        assert gpu.utilization_ratio is None
+        assert gpu.power_watts is None
+        assert gpu.missing["power_watts"] == "GPU is lost"
+        assert 4103 not in tick.pids
+        assert 4104 in tick.pids
+
+        before = node.calls()
+        watch.ticks(3)
+        asked = sum(count - before[key] for key, count in node.calls().items() if key[1] == 3)
+        assert asked == 0
+
+        node.find(3)
+        gpu = watch.tick(advance=6).gpu(3)
+        assert not gpu.lost
+        assert gpu.utilization_ratio is not None
+        # Its two samples of before were given back.
+        assert node.calls()["nvmlGpmSampleFree", None] == 2
+        assert watch.tick().gpu(3).sm_active_ratio is not None
+
+
+def test_one_lost_value_of_a_batch_is_a_lost_gpu(shared: tuple[SimulatedNvml, Watch]) -> None:
+    node, watch = shared
+    node.set({"gpu.3.field.185.error": 15})
+    assert [gpu.lost for gpu in watch.tick().gpus] == [index == 3 for index in range(8)]
+    node.unset("gpu.3.field.185.error")
+    assert not any(gpu.lost for gpu in watch.tick(advance=6).gpus)
+
+
+def test_gpu_lost_at_start_is_a_row_with_its_number(node: SimulatedNvml) -> None:
+    node.set({"gpu.3.lost_at_start": True})
+    with Watch(node.env()) as watch:
+        tick = watch.tick()
+        gpu = tick.gpu(3)
+        assert (gpu.index, gpu.lost, gpu.uuid) == (3, True, None)
+        assert tick.gpu(4).uuid == "GPU-04b7a1c2-5d3e-4f60-8a91-b2c3d4e5f604"
+        node.unset("gpu.3.lost_at_start")
+        assert watch.tick(advance=6).gpu(3).uuid == H100_UUID
+
+
+def test_gpu_that_answers_nothing_at_start_is_a_row_with_the_reason(node: SimulatedNvml) -> None:
+    node.fault("*", 3, "UNKNOWN")
+    with Watch(node.env()) as watch:
+        gpu = watch.tick().gpu(3)
+        assert (gpu.lost, gpu.uuid) == (False, None)
+        assert gpu.missing["utilization_ratio"] == "driver says: Unknown Error"
+        node.fault("*", 3, "none")
+        assert watch.tick().gpu(3).uuid == H100_UUID
+
+
+def test_gpu_that_stops_answering_keeps_its_old_reading(node: SimulatedNvml) -> None:
+    with Watch(node.env()) as watch:
+        watch.tick()
+        node.fault("*", 3, "UNKNOWN")
+        tick = watch.tick()
+        outcome = tick.outcomes["nvml gpu 3"]
+        assert (outcome.status, outcome.reason) == ("failed", "driver says: Unknown Error")
+        assert tick.outcomes["nvml"].status == "ok"
+        assert len(tick.gpus) == 7
+
+
+def test_gpus_that_may_not_be_read_are_rows_and_the_driver_stays(node: SimulatedNvml) -> None:
+    node.fault("*", "*", "NO_PERMISSION")
+    with Watch(node.env()) as watch:
+        tick = watch.ticks(3)
+    assert tick.outcomes["nvml"].status == "ok"
+    assert [gpu.missing["power_watts"] for gpu in tick.gpus] == ["no permission"] * 8
+    assert node.calls()["nvmlInitWithFlags", None] == 1
+
+
+def test_mig_switched_off_brings_utilization_back(tmp_path: Path) -> None:
+    node = SimulatedNvml("h100-mig", {"gpu.0.performance_state": "unsupported"}, directory=tmp_path)
+    with Watch(node.env()) as watch:
+        assert watch.ticks(2).gpu(0).utilization_ratio is None
+        node.set(
+            {
+                "gpu.0.mig.mode": 0,
+                "gpu.0.performance_state": 2,
+                "gpu.0.utilization.gpu": 60,
+                "gpu.0.utilization.memory": 30,
+            }
+        )
+        gpu = watch.tick(advance=11).gpu(0)
+    assert gpu.mig_mode is False
+    assert gpu.migs == ()
+    assert gpu.utilization_ratio == 0.6
+    # What was not supported before is asked for anew.
+    assert gpu.performance_state == 2
+    assert {process.sm_ratio is None for process in gpu.processes or ()} == {False}
+
+
+def test_mig_instances_follow_a_new_partition(tmp_path: Path) -> None:
+    node = SimulatedNvml("h100-mig", directory=tmp_path)
+    with Watch(node.env()) as watch:
+        assert [mig.index for mig in watch.ticks(2).gpu(0).migs] == [0, 1, 2]
+        node.set({"gpu.0.mig.count": 2, "gpu.0.mig.1.uuid": "MIG-new", "gpu.0.mig.1.name": "new"})
+        migs = watch.tick(advance=11).gpu(0).migs
+        assert [(mig.index, mig.name == "new") for mig in migs] == [(0, False), (1, True)]
+
+
+def test_one_failing_call_costs_one_value(shared: tuple[SimulatedNvml, Watch]) -> None:
+    node, watch = shared
+    node.fault("nvmlDeviceGetUtilizationRates", 3, "TIMEOUT")
+    node.fault("nvmlDeviceGetMemoryInfo", 3, "UNKNOWN")
+    gpu = watch.tick().gpu(3)
+    assert gpu.missing["utilization_ratio"] == "driver says: Timeout"
+    assert gpu.missing["memory_used_bytes"] == "driver says: Unknown Error"
+    assert gpu.power_watts is not None
+    # Neither is remembered.
+    node.fault("nvmlDeviceGetUtilizationRates", 3, "none")
+    node.fault("nvmlDeviceGetMemoryInfo", 3, "none")
+    gpu = watch.tick().gpu(3)
+    assert gpu.utilization_ratio is not None
+    assert gpu.memory_used_bytes is not None
+
+
+def test_no_permission_is_asked_again_after_a_while(shared: tuple[SimulatedNvml, Watch]) -> None:
+    node, watch = shared
+    node.fault("nvmlDeviceGetUtilizationRates", 0, "NO_PERMISSION")
+    assert watch.tick().gpu(0).missing["utilization_ratio"] == "no permission"
+    node.fault("nvmlDeviceGetUtilizationRates", 0, "none")
+    assert watch.tick().gpu(0).missing["utilization_ratio"] == "no permission"
+    assert watch.tick(advance=11).gpu(0).utilization_ratio is not None
+
+
+@pytest.mark.parametrize(
+    ("lines", "field", "reason"),
+    [
+        ({"utilization.gpu": 200}, "utilization_ratio", "driver reported 200 %"),
+        ({"utilization.gpu": "0xFFFFFFFF"}, "utilization_ratio", "driver gave no value"),
+        (
+            {"memory.used": "90GiB"},
+            "memory_used_bytes",
+            "driver reported more used than there is",
+        ),
+        ({"memory.total": 0}, "memory_total_bytes", "driver reported a size of 0"),
+        ({"memory.total": 0}, "memory_used_bytes", "driver reported no total"),
+        ({"power": 4000}, "power_watts", "driver reported 4000 W"),
+        ({"temperature.gpu": 255}, "temperature_celsius", "driver reported 255 °C"),
+        (
+            {"temperature.memory": "0xFFFFFFFF"},
+            "memory_temperature_celsius",
+            "driver gave no value",
+        ),
+        ({"clock.sm": "0xFFFFFFFF"}, "sm_clock_hertz", "driver gave no value"),
+        ({"performance_state": 32}, "performance_state", "driver gave no value"),
+        ({"pcie.width": "0xFFFFFFFF"}, "pcie_width", "driver gave no value"),
+        ({"ecc.uncorrected.volatile": 2e19}, "ecc_uncorrected", "driver gave no value"),
+    ],
+)
+def test_absurd_values_are_none_with_what_was_reported(
+    shared: tuple[SimulatedNvml, Watch],
+    lines: dict[str, str | int | float],
+    field: str,
+    reason: str,
+) -> None:
+    node, watch = shared
+    node.set({f"gpu.2.{key}": value for key, value in lines.items()})
+    # Long enough for the slow values to be read again.
+    tick = watch.tick(advance=31)
+    node.unset(*(f"gpu.2.{key}" for key in lines))
+    gpu = tick.gpu(2)
+    assert getattr(gpu, field) is None
+    assert gpu.missing[field] == reason
+    assert getattr(tick.gpu(1), field) is not None
+
+
+def test_a_counter_that_jumps_back_is_passed_on_as_it_is(
+    shared: tuple[SimulatedNvml, Watch],
+) -> None:
+    node, watch = shared
+    before = watch.tick().gpu(0).pcie_rx_bytes
+    node.set({"gpu.0.pcie.rx.offset": -1e12})
+    after = watch.tick().gpu(0).pcie_rx_bytes
+    node.unset("gpu.0.pcie.rx.offset")
+    assert before is not None
+    assert after is not None
+    assert before - 1.1e12 < after < before - 0.9e12
+
+
+def test_hang_in_one_gpu_leaves_the_others(node: SimulatedNvml) -> None:
+    with Watch(node.env()) as watch:
+        watch.tick()
+        node.delay("nvmlDeviceGetTemperature", 3, 30)
+        for _ in range(2):
+            tick = watch.tick(hung="nvml gpu 3")
+            assert tick.blocked == ("nvml gpu 3",)
+            assert tick.gpu(2).temperature_celsius is not None
+        node.delay("nvmlDeviceGetTemperature", 3, 0)
+        assert watch.tick().blocked == ()
+        assert watch.ask(do="close") < 0.5
+
+
+def test_close_never_waits_for_a_hung_call(node: SimulatedNvml) -> None:
+    with Watch(node.env()) as watch:
+        watch.ticks(2)
+        node.delay("*", 3, 30)
+        assert watch.tick(hung="nvml gpu 3").blocked == ("nvml gpu 3",)
+        assert watch.ask(do="close") < 0.5
+        # The seven others give their two samples back; nobody shuts down under the eighth.
+        freed = ("nvmlGpmSampleFree", None)
+        assert eventually(lambda: node.calls().get(freed) == 14)
+        assert ("nvmlShutdown", None) not in node.calls()
+
+
+def test_close_gives_everything_back(node: SimulatedNvml) -> None:
+    with Watch(node.env()) as watch:
+        watch.ticks(2)
+        assert watch.ask(do="close") < 0.5
+        assert eventually(lambda: node.calls().get(("nvmlShutdown", None)) == 1)
+        assert node.calls()["nvmlGpmSampleFree", None] == 16
+        assert node.calls()["nvmlEventSetFree", None] == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ("DRIVER_NOT_LOADED", "the NVIDIA driver is not loaded"),
+        ("UNINITIALIZED", "shut down under us"),
+        ("LIB_RM_VERSION_MISMATCH", "NVIDIA driver and library versions differ (library"),
+    ],
+)
+def test_driver_that_goes_comes_back_with_fresh_handles(
+    node: SimulatedNvml, error: str, reason: str
+) -> None:
+    with Watch(node.env()) as watch:
+        watch.ticks(2)
+        node.fault("*", "*", error)
+        node.fault("nvmlInit_v2", "system", "DRIVER_NOT_LOADED")
+        assert watch.tick().outcomes["nvml gpu 3"].status == "failed"
+        tick = watch.tick()
+        assert tick.outcomes["nvml"].status == "failed"
+        assert reason in tick.outcomes["nvml"].reason
+        assert reason in tick.outcomes["nvml gpu 3"].reason
+        assert tick.outcomes["nvml events"].status == "failed"
+
+        watch.ticks(3)
+        node.fault("*", "*", "none")
+        node.fault("nvmlInit_v2", "system", "none")
+        tick = watch.tick(advance=31)
+        assert tick.outcomes["nvml"].status == "ok"
+        assert [gpu.index for gpu in tick.gpus] == list(range(8))
+        assert [gpu.lost for gpu in tick.gpus] == [False] * 8
+        assert watch.tick().gpu(7).sm_active_ratio is not None
+        assert len(tick.outcomes) == 11
+
+
+def test_pauses_between_tries_grow(node: SimulatedNvml) -> None:
+    node.fault("nvmlInit_v2", "system", "DRIVER_NOT_LOADED")
+    with Watch(node.env()) as watch:
+        for _ in range(40):
+            tick = watch.tick()
+        # At 0, 1, 3, 7, 15 and 31 seconds.
+        assert node.calls()["nvmlInitWithFlags", None] == 6
+        assert tick.outcomes["nvml"].status == "absent"
+        assert tick.outcomes["nvml"].reason == "the NVIDIA driver is not loaded: modprobe nvidia"
+
+
+def test_numbers_stay_with_their_chips_when_one_disappears_over_a_reload(
+    node: SimulatedNvml,
+) -> None:
+    with Watch(node.env()) as watch:
+        before = [gpu.uuid for gpu in watch.tick().gpus]
+        node.fault("*", "*", "DRIVER_NOT_LOADED")
+        watch.ticks(2)
+        # The driver now counts seven, and numbers the chips after the third anew.
+        node.fault("*", "*", "none")
+        node.set({"gpu.count": 7})
+        node.set({f"gpu.{n}.uuid": before[n + (n >= 3)] or "" for n in range(7)})
+        tick = watch.tick(advance=31)
+        assert [gpu.uuid for gpu in tick.gpus] == before
+        assert [gpu.lost for gpu in tick.gpus] == [index == 3 for index in range(8)]
+
+
+def test_driver_waits_for_a_blocked_gpu_before_it_shuts_down(node: SimulatedNvml) -> None:
+    with Watch(node.env()) as watch:
+        watch.ticks(2)
+        node.delay("nvmlDeviceGetTemperature", 3, 30)
+        assert watch.tick(hung="nvml gpu 3").blocked == ("nvml gpu 3",)
+        for index in (0, 1, 2, 4, 5, 6, 7):
+            node.fault("*", index, "DRIVER_NOT_LOADED")
+        watch.tick(hung="nvml gpu 3")
+        for _ in range(3):
+            tick = watch.tick(hung="nvml gpu 3")
+        assert "waiting for nvml gpu 3" in tick.outcomes["nvml"].reason
+        assert ("nvmlShutdown", None) not in node.calls()
+        node.delay("nvmlDeviceGetTemperature", 3, 0)
+        for index in (0, 1, 2, 4, 5, 6, 7):
+            node.fault("*", index, "none")
+        watch.tick()
+        tick = watch.tick(advance=31)
+        assert node.calls()["nvmlShutdown", None] == 1
+        assert tick.outcomes["nvml"].status == "ok"
+        assert len(tick.gpus) == 8
+
+
+def test_unknown_error_everywhere_is_explained(node: SimulatedNvml) -> None:
+    with Watch(node.env()) as watch:
+        watch.tick()
+        node.fault("*", "*", "UNKNOWN")
+        watch.tick()
+        tick = watch.tick()
+        assert tick.outcomes["nvml"].status == "failed"
+        assert "answers nothing about any GPU" in tick.outcomes["nvml"].reason
+        assert "in a container" in tick.outcomes["nvml"].reason
+        node.fault("*", "*", "none")
+        assert len(watch.tick(advance=31).gpus) == 8
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        ("NO_PERMISSION", "denied", "no permission to use the NVIDIA driver"),
+        ("LIB_RM_VERSION_MISMATCH", "failed", "reboot or reload the module"),
+        ("UNKNOWN", "failed", "driver says: Unknown Error"),
+    ],
+)
+def test_driver_that_refuses_to_start(
+    node: SimulatedNvml, error: str, status: str, reason: str
+) -> None:
+    node.fault("nvmlInit_v2", "system", error)
+    with Watch(node.env()) as watch:
+        tick = watch.tick()
+        assert list(tick.outcomes) == ["nvml"]
+        assert tick.outcomes["nvml"].status == status
+        assert reason in tick.outcomes["nvml"].reason
+
+
+def test_hang_in_the_start_blocks_only_the_driver_source(node: SimulatedNvml) -> None:
+    node.delay("nvmlInit_v2", "system", 30)
+    with Watch(node.env()) as watch:
+        assert watch.tick(hung="nvml").blocked == ("nvml",)
+        node.delay("nvmlInit_v2", "system", 0)
+        watch.tick()
+        assert len(watch.tick().gpus) == 8
+
+
+def test_no_library_is_absent(tmp_path: Path) -> None:
+    with Watch({**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}) as watch:
+        outcome = watch.tick().outcomes["nvml"]
+        # Importing the sources loads nothing of NVML.
+        assert watch.ask(do="loaded") is False
+    assert outcome.status == "absent"
+    assert outcome.reason == "no NVIDIA driver library (libnvidia-ml.so.1) on this machine"
+
+
+def test_module_version_is_read_where_the_driver_leaves_it(tmp_path: Path) -> None:
+    (tmp_path / "driver/nvidia").mkdir(parents=True)
+    (tmp_path / "driver/nvidia/version").write_text(
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build\n"
+    )
+    node = SimulatedNvml("l4", directory=tmp_path / "node")
+    node.fault("nvmlInit_v2", "system", "LIB_RM_VERSION_MISMATCH")
+    code = f"""
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from gputop.probes.sources.watchlist import Watchlist
+from gputop.probes.sources.nvml.driver import NvmlDriver
+from gputop.probes.sources.protocol import SourceError
+try:
+    NvmlDriver(print, Watchlist(), proc=Path({str(tmp_path)!r})).read()
+except SourceError as error:
+    print(error.reason)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=node.env(), capture_output=True, text=True, check=True
+    )
+    assert "module 570.86.15)" in run.stdout

@@ -1,0 +1,119 @@
+"""The rank that the others wait for in every step, and what must not be taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import msgspec
+import pytest
+
+from gputop.probes.model.probe_readings import ProbeReading, StepReading
+from gputop.rules.distributed.straggler import waited_for_in_backward
+
+from support.rules_scenes import BEGAN, GPUS, Changes, Script, evidence, play, probe
+
+STEP_SECONDS = 2.0
+VICTIM = 3
+Phases = Mapping[str, float]
+"""Share of a step per phase."""
+
+EVEN: Phases = {"data": 0.05, "forward": 0.3, "backward": 0.6, "comm": 0.05}
+LATE: Phases = {"data": 0.4, "forward": 0.2, "backward": 0.39, "comm": 0.01}
+WAITS: Phases = {"data": 0.02, "forward": 0.2, "backward": 0.39, "comm": 0.39}
+HIDDEN: Phases = {"data": 0.02, "forward": 0.2, "backward": 0.78}
+LATE_HIDDEN: Phases = {"data": 0.4, "forward": 0.2, "backward": 0.4}
+
+
+def training(phases: Callable[[int, int], Phases], *, ranks: int = GPUS) -> Script:
+    """Ranks with probes; ``phases`` tells what each does in which step."""
+
+    def script(second: float) -> Changes:
+        last = int(second / STEP_SECONDS) + 20
+
+        def page(rank: int) -> ProbeReading:
+            steps = tuple(
+                StepReading(
+                    number=number,
+                    monotonic_seconds=BEGAN + (number - 20) * STEP_SECONDS,
+                    seconds=STEP_SECONDS,
+                    phases={
+                        name: share * STEP_SECONDS for name, share in phases(rank, number).items()
+                    },
+                )
+                for number in range(last - 19, last + 1)
+            )
+            return msgspec.structs.replace(
+                probe(rank, second, "forward", 0.1),
+                rank=rank,
+                step=last,
+                step_seconds=STEP_SECONDS,
+                step_monotonic_seconds=steps[-1].monotonic_seconds,
+                steps=steps,
+            )
+
+        return Changes(probes=[page(rank) for rank in range(ranks)], without=range(ranks, GPUS))
+
+    return script
+
+
+def only_victim(late: Phases, others: Phases) -> Callable[[int, int], Phases]:
+    return lambda rank, _: late if rank == VICTIM else others
+
+
+def test_the_rank_that_is_late_in_every_step_is_named() -> None:
+    found = play(training(only_victim(LATE, WAITS)), 20).one("RUN407")
+    assert (found.subject.rank, found.subject.gpu, found.severity) == (VICTIM, VICTIM, "warning")
+    delay = evidence(found, "delay of the others in a step")
+    assert delay.value == pytest.approx(0.38)
+    assert delay.threshold == 0.2
+    data = evidence(found, "in data")
+    assert data.value == pytest.approx(0.4)
+    assert data.threshold == pytest.approx(0.02)
+    assert found.confidence == 0.9
+
+
+def test_waiting_inside_the_backward_is_a_weaker_witness() -> None:
+    found = play(training(only_victim(LATE_HIDDEN, HIDDEN)), 20).one("RUN407")
+    assert (found.subject.rank, found.confidence) == (VICTIM, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("late", "others", "reported"), [(LATE_HIDDEN, HIDDEN, VICTIM), (LATE, WAITS, None)]
+)
+def test_whether_the_others_wait_inside_their_backward_is_reported(
+    late: Phases, others: Phases, reported: int | None
+) -> None:
+    judged = play(training(only_victim(late, others)), 20).last
+    (job,) = judged.frame.jobs
+    assert waited_for_in_backward(judged.active, job) == reported
+
+
+def test_of_two_ranks_the_one_that_does_not_wait_is_late() -> None:
+    script = training(lambda rank, _: LATE if rank == 0 else WAITS, ranks=2)
+    assert play(script, 20).one("RUN407").subject.rank == 0
+
+
+def test_a_little_late_is_information() -> None:
+    a_little = {**LATE, "data": 0.2, "backward": 0.5, "comm": 0.1}
+    waits = {**WAITS, "data": 0.05, "backward": 0.5, "comm": 0.25}
+    assert play(training(only_victim(a_little, waits)), 20).one("RUN407").severity == "info"
+
+
+@pytest.mark.parametrize(
+    "phases",
+    [
+        lambda rank, _: EVEN,
+        lambda rank, _: {**WAITS, "data": 0.4, "comm": 0.01},
+        lambda rank, number: LATE if rank == number % GPUS else WAITS,
+        lambda rank, number: LATE if (rank, number % 12) == (VICTIM, 0) else EVEN,
+        lambda rank, _: {**LATE, "data": 0.0, "checkpoint": 0.4} if rank == 0 else WAITS,
+    ],
+    ids=["even", "all starve", "rotates", "hiccups", "saves"],
+)
+@pytest.mark.unmeasured
+def test_nobody_is_blamed(phases: Callable[[int, int], Phases]) -> None:
+    assert "RUN407" not in play(training(phases), 40).ever()
+
+
+def test_one_rank_alone_has_nobody_to_wait() -> None:
+    assert "RUN407" not in play(training(lambda *_: LATE, ranks=1), 20).ever()

@@ -1,0 +1,384 @@
+"""The application: it owns all state, takes judgements from the watch, and shows screens."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import itertools
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import Reactive
+from textual.screen import Screen
+from textual.theme import Theme
+
+from ...probes.model.job_frames import JobFrame
+from ...rules.finding import Judgement
+from ..console.exits import COULD_NOT_LOOK, INTERRUPTED, OK
+from ..drawing.format import duration
+from ..drawing.missing import why_missing
+from ..drawing.target import Target
+from ..screens.main_screen import MainScreen
+from ..screens.picture_screen import PictureScreen
+from ..session.shown_job import ShownJob
+from ..session.view import View, WatchLike
+from ..session.viewer import Reader
+from .driver import QuietDriver
+from .themes import THEMES, after
+
+if TYPE_CHECKING:
+    from .environment_request import EnvironmentRead
+    from .exact_stack_request import ExactStackRead
+    from .job_search import JobsFound
+
+_LOOK_SECONDS = 1.0
+_BURST_SECONDS = 0.1
+_GARBAGE = 20_000
+"""New objects after which to look for garbage; a frame has some thousands, and leaves none."""
+
+
+class Judged(Message):
+    """There is a newer judgement; it may replace one that has not been handled yet."""
+
+    def __init__(self, judgement: Judgement) -> None:
+        super().__init__()
+        self.judgement = judgement
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, Judged)
+
+
+class Ended(Message):
+    """Nothing will come any more."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__()
+        self.reason = reason
+
+
+class Said(Message):
+    """Something to say."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__()
+        self.sentence = sentence
+
+
+class GputopApp(App[int]):
+    """The screens over one watch. ``return_code`` is the exit code.
+
+    Args:
+        watch: started here, closed by the caller.
+        ascii_only: draw with ASCII alone.
+        clock: monotonic seconds.
+        note: what the reader should not forget, while it is not something newer.
+        jobs: of which the reader is asked to choose one.
+    """
+
+    TITLE = "gputop"
+    theme = Reactive(THEMES[0].name)
+    CSS = "Screen { layers: base; }"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "help", "help"),
+        Binding("q", "quit", "quit"),
+        Binding("1", "show('gpus')", "GPUs"),
+        Binding("2", "show('job')", "job"),
+        Binding("3", "show('links')", "links"),
+        Binding("4", "show('processes')", "procs"),
+        Binding("5", "show('stacks')", "stacks"),
+        Binding("6", "show('findings')", "findings"),
+        Binding("slash", "filter", "filter"),
+        Binding("s", "sort", "sort"),
+        Binding("space", "pause", "pause"),
+        Binding("a", "choose_job", "watch another job", show=False),
+        Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
+        Binding("minus", "interval(-1)", "shorter interval", show=False),
+        Binding("t", "theme", "next theme", show=False),
+        Binding("ctrl+c", "interrupt", "quit", show=False, priority=True),
+        Binding("ctrl+z", "suspend_process", "suspend", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        watch: WatchLike,
+        *,
+        ascii_only: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        note: str = "",
+        jobs: Sequence[JobFrame] = (),
+    ) -> None:
+        super().__init__(driver_class=QuietDriver)
+        self._jobs = jobs
+        self.shown_job = ShownJob()
+        self.ascii_only = ascii_only
+        self.animation_level = "none"
+        self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
+        self._watch = watch
+        self._drawn = 0.0
+        self._note = note
+        self._draw_due = False
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        """Ours alone. Known from the first moment, or all styles would be worked out twice."""
+        return {theme.name: theme for theme in THEMES}
+
+    def get_default_screen(self) -> Screen[None]:
+        return MainScreen()
+
+    def on_mount(self) -> None:
+        to_come = itertools.count(-self._watch.past_samples)
+
+        def on_judgement(judgement: Judgement) -> None:
+            """Called from the worker thread. The past comes at once: it is not drawn piece by piece."""
+            if next(to_come) >= 0:
+                self.post_message(Judged(judgement))
+
+        def on_end(reason: str) -> None:
+            self.post_message(Ended(reason))
+
+        self._watch.start(on_judgement, on_end, self.tell_from_thread)
+        self._look_later()
+        if self._jobs:
+            self._ask_for_job(self._jobs)
+
+    def on_judged(self, message: Judged) -> None:
+        first = self.reader.newest is None
+        self.reader.take(message.judgement)
+        if first:
+            # Nothing of what is loaded by now will ever be garbage: do not look at it again and again.
+            gc.freeze()
+            gc.set_threshold(_GARBAGE, 10, 10)
+        if first or self.reader.clock() - self._drawn >= _BURST_SECONDS:
+            self.redraw()
+        elif not self._draw_due:
+            self._draw_due = True
+            self.set_timer(_BURST_SECONDS, self.redraw)
+
+    def on_ended(self, message: Ended) -> None:
+        self.reader.ended = message.reason
+        self.redraw()
+
+    def view(self, selected: Target | None, filter: str = "") -> View | None:
+        """What screens draw from; ``None`` before anything has come."""
+        return self.reader.view(selected, filter)
+
+    def redraw(self) -> None:
+        """Draw the screen in front."""
+        self._draw_due = False
+        self._drawn = self.reader.clock()
+        # Asked for a moment ago, perhaps, and by now there is no screen any more.
+        if self.screen_stack and isinstance(self.screen, PictureScreen):
+            self.screen.redraw()
+
+    def standing(self) -> str:
+        """What the reader should not forget."""
+        if self.reader.ended:
+            return f"{self.reader.ended}; what is shown is old"
+        silent = self.reader.silent_seconds()
+        if silent:
+            return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
+        screen = self.screen
+        filter = screen.filter if isinstance(screen, PictureScreen) else ""
+        return f"filter {filter}" if filter else self._note
+
+    def tell(self, sentence: str) -> None:
+        """Show a sentence for a moment."""
+        if isinstance(self.screen, PictureScreen):
+            self.screen.tell(sentence)
+
+    def ask(self, question: str, on_key: Callable[[str], None]) -> None:
+        """Ask a question that one key answers."""
+        if isinstance(self.screen, PictureScreen):
+            self.screen.ask(question, on_key)
+
+    def tell_from_thread(self, sentence: str) -> None:
+        """As `tell`, from any thread."""
+        self.post_message(Said(sentence))
+
+    def on_said(self, message: Said) -> None:
+        self.tell(message.sentence)
+
+    def open(self, target: Target) -> None:
+        """Go into something selected."""
+        if target.kind == "gpu":
+            from ..screens.gpu_screen import GpuScreen
+
+            self.push_screen(GpuScreen(int(target.id)))
+        elif target.kind == "rank":
+            from ..screens.rank_screen import RankScreen
+
+            self.push_screen(RankScreen(target))
+        elif target.kind == "finding":
+            self.action_show("findings", target)
+        else:
+            self.action_show("processes", target)
+
+    def leave(self) -> None:
+        """Back to the screen before."""
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+
+    def action_show(self, name: str, selected: Target | None = None) -> None:
+        """Show the screen of that name, over the main one."""
+        open_names = [screen.name for screen in self.screen_stack]
+        if name in open_names and selected is None:
+            for _ in range(len(open_names) - 1 - open_names.index(name)):
+                self.pop_screen()
+            return
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if name == "links":
+            from ..screens.link_screen import LinkScreen
+
+            self.push_screen(LinkScreen())
+        elif name == "processes":
+            from ..screens.process_screen import ProcessScreen
+
+            self.push_screen(ProcessScreen(selected))
+        elif name == "job":
+            from ..screens.job_screen import JobScreen
+
+            self.push_screen(JobScreen())
+        elif name == "stacks":
+            from ..screens.stack_screen import StackScreen
+
+            self.push_screen(StackScreen())
+        elif name == "findings":
+            from ..screens.finding_screen import FindingScreen
+
+            self.push_screen(FindingScreen(selected))
+
+    def action_help(self) -> None:
+        from ..screens.help_screen import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+    def action_filter(self) -> None:
+        if isinstance(self.screen, PictureScreen):
+            self.screen.action_filter()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        screen = self.screen if self.screen_stack else None
+        return not (isinstance(screen, PictureScreen) and action in screen.WITHOUT)
+
+    def action_sort(self) -> None:
+        self.tell(f"processes sorted by {self.reader.next_sort()}")
+        self.redraw()
+
+    def action_pause(self) -> None:
+        held = self.reader.toggle_hold()
+        self.tell("paused: what is shown stands still" if held else "live again")
+        self.redraw()
+
+    def action_interval(self, step: int) -> None:
+        seconds = self.reader.interval_after(step)
+        self._watch.set_interval(seconds)
+        self.tell(f"a sample every {seconds:g} s")
+
+    def action_theme(self) -> None:
+        self.theme = after(self.theme)
+        self.tell(f"theme {self.theme}")
+
+    async def action_quit(self) -> None:
+        self.exit(return_code=COULD_NOT_LOOK if self.reader.ended else OK)
+
+    def action_interrupt(self) -> None:
+        self.exit(return_code=INTERRUPTED)
+
+    def ask_signal(self, target: Target) -> None:
+        """Ask whether the selected process is to be signalled."""
+        from .signalling import ask
+
+        ask(self, self._watch, target)
+
+    def ask_environment(self, target: Target) -> None:
+        """Ask for the environment of the selected process."""
+        from .environment_request import ask
+
+        ask(self, self._watch, target)
+
+    def on_environment_read(self, message: EnvironmentRead) -> None:
+        from ..screens.environment_screen import EnvironmentScreen
+
+        if isinstance(self.screen, EnvironmentScreen):
+            return  # the key was pressed twice
+        self.push_screen(EnvironmentScreen(message.process, message.environment))
+
+    def ask_exact_stack(self, target: Target) -> None:
+        """Ask whether the selected process is to be stopped for its stack."""
+        from .exact_stack_request import ask
+
+        ask(self, self._watch, target)
+
+    def on_exact_stack_read(self, message: ExactStackRead) -> None:
+        from ..screens.exact_stack_screen import ExactStackScreen
+        from .exact_stack_request import ask_to_continue
+
+        screen = ExactStackScreen(message.process, message.reading)
+        self.push_screen(screen)
+        if message.stopped:
+            screen.call_after_refresh(ask_to_continue, self, self._watch, message.process)
+
+    def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
+        """Ask for the stacks of these processes and their shares for so many seconds; 0: no more."""
+        self._watch.take_stacks(pids, seconds, shares=seconds > 0)
+
+    def action_choose_job(self) -> None:
+        from .job_search import ask
+
+        ask(self, self._watch)
+
+    def on_jobs_found(self, message: JobsFound) -> None:
+        self._ask_for_job(message.jobs)
+
+    def _ask_for_job(self, jobs: Sequence[JobFrame]) -> None:
+        from ..screens.pick_screen import PickScreen
+
+        if not isinstance(self.screen, PickScreen):
+            self.push_screen(PickScreen(jobs))
+
+    def attach(self, pid: int) -> None:
+        """Watch the job that this process belongs to, in the place of the one before."""
+        self._watch.attach(pid)
+        self.shown_job.forget()
+        for screen in self.screen_stack:
+            if isinstance(screen, PictureScreen):
+                screen.begin_anew()
+        self.tell(f"watching the job of pid {pid}")
+
+    def explain(self, target: Target) -> None:
+        """Say why values of what is selected are missing."""
+        judgement = self.reader.shown
+        why = why_missing(judgement.frame, target) if judgement else ""
+        if why:
+            self.tell(why)
+
+    def _look_later(self) -> None:
+        # A timer of Textual's would cost as much as drawing a panel.
+        asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Once a second: time passes also when nothing comes."""
+        if not self.is_running:
+            return
+        if self.reader.held is not None or self.reader.silent_seconds():
+            self.redraw()
+        self._look_later()
+
+    def _handle_exception(self, error: Exception) -> None:
+        """A fault of ours ends in one sentence and an exit code, with the terminal as it was."""
+        if self.is_headless or os.environ.get("GPUTOP_DEBUG"):
+            super()._handle_exception(error)
+            return
+        self._return_code = COULD_NOT_LOOK
+        self.fault = f"internal error: {type(error).__name__}: {error}"
+        self.panic(Text(f"gputop: {self.fault} (GPUTOP_DEBUG=1 shows where)"))

@@ -1,0 +1,50 @@
+"""Signalling a process: asked and named first, and never in a simulation."""
+
+from __future__ import annotations
+
+import signal
+
+from ...probes.model.process_frames import ProcessFrame
+from ...probes.wire.messages import Reply
+from ..drawing.target import Target
+from ..panels.process_table import command_of, role_of
+from ..session.app_like import AppLike
+from ..session.view import WatchLike
+from .process_request import asked_process
+
+_SIGNALS = {
+    "t": signal.SIGTERM,
+    "i": signal.SIGINT,
+    "9": signal.SIGKILL,
+}
+
+
+def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
+    """Ask which signal the selected process is to get, if any."""
+    process = asked_process(
+        app, watch, target, unreal="nothing can be signalled here", done="signalled"
+    )
+    if process is not None:
+        app.ask(_question(process), lambda key: _answered(app, watch, process, key))
+
+
+def _question(process: ProcessFrame) -> str:
+    role = f" ({role_of(process)})" if role_of(process) else ""
+    keys = "t TERM  i INT  9 KILL  any other key: no"
+    return f"signal pid {process.pid}{role}?  {keys}  {command_of(process)}"
+
+
+def _answered(app: AppLike, watch: WatchLike, process: ProcessFrame, key: str) -> None:
+    number = _SIGNALS.get(key)
+    if number is None:
+        app.tell("nothing was sent")
+        return
+    name = number.name
+
+    def on_reply(reply: Reply) -> None:
+        """Called from the worker thread."""
+        done = f"{name} was sent to pid {process.pid}"
+        app.tell_from_thread(done if reply.ok else f"{name} was not sent: {reply.message}")
+
+    watch.send_signal(process, number, on_reply)
+    app.tell(f"{name} asked for")

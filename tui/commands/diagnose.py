@@ -1,0 +1,154 @@
+"""``gputop diagnose``: watch for a while without a screen, then say what is wrong, and why."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+import msgspec
+
+from ...probes.derive.stack_groups import StackGroup, merge
+from ...probes.feeds.protocol import FeedError
+from ...probes.jobs.ownership import job_of
+from ...probes.model.job_frames import JobFrame
+from ...probes.model.rank_activity import ExitedRank
+from ...rules.finding import Finding, Judgement, NotEvaluated
+from ..console.exits import COULD_NOT_LOOK, FINDINGS, OK, complain
+from ..console.output import say, say_json
+from ..drawing.missing import HELP_WITHOUT_DRIVER
+from ..reports.diagnosis_text import as_text, silent_gpus, unseen_gpus
+from ..reports.rank_lines import without_ended
+from ..reports.worker_stack import WorkerStack
+from ..session.asked_process import AskedProcess, until
+from ..session.watch import Watch
+
+LAST_LOOKS = 3
+"""Frames that are waited for once the process has ended."""
+WISH_SECONDS = 8.0
+"""At the beginning, stacks are taken whatever the rules say: the command asks what each rank does."""
+
+
+class SilentGpu(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU of which nothing is known now."""
+
+    index: int
+    reason: str
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What is printed as JSON."""
+
+    schema_version: int
+    time_seconds: float
+    node: str
+    job: JobFrame | None
+    """With those ranks alone that are not known to have ended."""
+    ended_ranks: tuple[ExitedRank, ...]
+    """The others: how each ended, and when."""
+    groups: tuple[StackGroup, ...]
+    findings: tuple[Finding, ...]
+    rules_not_evaluated: tuple[NotEvaluated, ...]
+    """Rules that could not look: that they found nothing means nothing."""
+    why_no_gpus: str
+    """Why no GPU was looked at; empty where some were."""
+    silent_gpus: tuple[SilentGpu, ...]
+    """Single GPUs that do not answer: no rule could look at them."""
+    worker: WorkerStack | None = None
+    """Where the process is whose stack was asked for, if it is a worker of a rank."""
+
+
+def diagnose(watch: Watch, options: Namespace) -> int:
+    """Watch, print, and return the exit code."""
+    asked = AskedProcess(options.pid[0]) if options.pid else None
+    last: Judgement | None = None
+    job: JobFrame | None = None
+    looks_left = LAST_LOOKS
+    try:
+        for judgement in until(watch, options.seconds):
+            found = None
+            if asked is not None:
+                asked.follow(judgement.frame)
+                found = job_of(judgement.frame, asked.pid)
+                if asked.ended and found is None:
+                    looks_left -= 1  # how its ranks ended may be known a moment later only
+                    if last is None or looks_left == 0:
+                        break
+            if found is not None:
+                if job is None:
+                    watch.take_stacks([rank.pid for rank in found.ranks], WISH_SECONDS)
+                job = found
+            last = judgement
+    except FeedError as error:
+        return complain(str(error), COULD_NOT_LOOK)
+    finally:
+        watch.close()
+        if watch.stuck:
+            complain(watch.stuck)
+    ended = has_ended(asked) if asked is not None and asked.ended else ""
+    if last is None or (asked is not None and job is None):
+        return complain(ended or why_no_job(asked), COULD_NOT_LOOK)
+    return _tell(last, job, ended, options)
+
+
+def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Namespace) -> int:
+    """Print what was seen, and say what stood against seeing more; returns the exit code."""
+    shown = _findings(judgement, job)
+    weighty = [finding for finding in shown if finding.severity != "info"]
+    unseen = unseen_gpus(judgement.frame) if job is None else ""
+    if weighty or not unseen:
+        if options.format == "json":
+            say_json(as_json(judgement, job, shown))
+        else:
+            say(as_text(judgement, job, shown, ended=ended))
+    if any(finding.state == "active" for finding in weighty):
+        return complain(ended, FINDINGS) if ended else FINDINGS
+    if ended:
+        return complain(ended, COULD_NOT_LOOK)
+    return complain(f"{unseen}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK) if unseen else OK
+
+
+def has_ended(asked: AskedProcess) -> str:
+    """One sentence on a process that is not there any more."""
+    return f"process {asked.pid} has ended"
+
+
+def why_no_job(asked: AskedProcess | None) -> str:
+    """One sentence on why there was nothing to look at."""
+    if asked is None:
+        return "nothing came to look at"
+    return f"process {asked.pid} leads to no training job: neither it nor its children are Python ranks"
+
+
+def as_json(
+    judgement: Judgement,
+    job: JobFrame | None,
+    findings: tuple[Finding, ...],
+    worker: WorkerStack | None = None,
+) -> bytes:
+    """One object; the names are the public ones."""
+    frame = judgement.frame
+    alive = without_ended(job, frame) if job else None
+    report = Report(
+        schema_version=frame.schema_version,
+        time_seconds=frame.time_seconds,
+        node=frame.node,
+        job=alive,
+        ended_ranks=tuple(gone for gone in frame.exited_ranks if job and gone.job_id == job.id),
+        groups=merge(alive, frame) if alive else (),
+        findings=findings,
+        rules_not_evaluated=judgement.not_evaluated,
+        why_no_gpus=unseen_gpus(frame),
+        worker=worker,
+        silent_gpus=tuple(
+            SilentGpu(index=index, reason=reason) for index, reason in silent_gpus(frame).items()
+        ),
+    )
+    return msgspec.json.encode(report) + b"\n"
+
+
+def _findings(judgement: Judgement, job: JobFrame | None) -> tuple[Finding, ...]:
+    """Those of the job, and of nobody in particular; pending ones too."""
+    return tuple(
+        finding
+        for finding in judgement.findings
+        if finding.state != "cleared" and (job is None or finding.subject.job in (None, job.id))
+    )

@@ -1,0 +1,165 @@
+"""One frame, and out: as text that a pipe, a ticket or a log can hold, or as JSON."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import threading
+from argparse import Namespace
+from itertools import islice
+from textwrap import wrap
+
+import msgspec
+
+from ...probes.feeds.protocol import FeedError
+from ...probes.model.frame import Frame
+from ...rules.finding import Finding, Judgement, NotEvaluated
+from ..console.exits import COULD_NOT_LOOK, OK, complain
+from ..console.output import say, say_json
+from ..drawing.lines import text_of, width_of
+from ..drawing.missing import HELP_WITHOUT_DRIVER, why_no_gpus
+from ..panels.main import draw
+from ..session.followed_job import FollowedJob
+from ..session.view import MIN_WIDTH, Asked, View
+from ..session.watch import Watch
+
+LOOK_SECONDS = 1.0
+"""Rates need two readings; these are so far apart."""
+PATIENCE_SECONDS = 4.0
+"""For a driver that takes its time to start."""
+PIPE_WIDTH = 132
+_UNCUT = 10_000
+"""Cells, for what has no end of its own."""
+_ENOUGH_LINES = 400
+
+
+def print_once(watch: Watch, options: Namespace) -> int:
+    """Watch for a second, print the last frame; returns the exit code.
+
+    Raises:
+        FeedError: when the feed ends before.
+    """
+    try:
+        judgement = _look(watch)
+    finally:
+        watch.close()
+        if watch.stuck:
+            complain(watch.stuck)
+    why = why_no_gpus(judgement.frame)
+    if why and not options.pid:
+        return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
+    gone = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
+    if gone:
+        return complain(f"process {gone[0]} has ended", COULD_NOT_LOOK)
+    if options.format == "json":
+        say_json(as_json(judgement))
+    else:
+        say(as_text(judgement, watch, limit=_limit()), ascii_only=options.ascii)
+    return OK
+
+
+def _pids(frame: Frame) -> set[int]:
+    return {process.pid for process in frame.processes}
+
+
+def as_json(judgement: Judgement) -> bytes:
+    """The frame with its findings as one JSON object; the names are the public ones."""
+
+    class Printed(Frame, frozen=True, kw_only=True):
+        findings: tuple[Finding, ...]
+        rules_not_evaluated: tuple[NotEvaluated, ...]
+        """Rules that could not look: that they found nothing means nothing."""
+
+    printed = msgspec.structs.replace(judgement.frame, rank_histories=msgspec.UNSET)
+    frame = msgspec.structs.asdict(printed)
+    return msgspec.json.encode(
+        Printed(**frame, findings=judgement.findings, rules_not_evaluated=judgement.not_evaluated)
+    )
+
+
+def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
+    """The main screen without its colors, as many lines as it needs.
+
+    Args:
+        judgement: what to show.
+        watch: where it is from.
+        limit: cells of the widest line; ``None`` where nothing is to be cut.
+    """
+    width = PIPE_WIDTH if limit is None else max(MIN_WIDTH, limit)
+    view = View(
+        judgement=judgement,
+        history=watch.history,
+        title=watch.title,
+        asked=_asked(judgement.frame, watch.asked_pid),
+        shaded=True,
+        once=True,
+    )
+    picture = draw(
+        view,
+        width,
+        _ENOUGH_LINES,
+        findings_width=_UNCUT,
+        processes_width=_UNCUT if limit is None else width,
+    )
+    lines = (text_of(line).rstrip() for line in picture.lines)
+    if limit is not None:
+        lines = (part for line in lines for part in _wrapped(line, width))
+    return "\n".join(line for line in lines if line)
+
+
+def _asked(frame: Frame, pid: int | None) -> Asked | None:
+    if pid is None:
+        return None
+    followed = FollowedJob(pid)
+    followed.follow(frame)
+    return followed.asked(frame)
+
+
+def _limit() -> int | None:
+    """The terminal's width, or what the user says; a pipe has none of its own."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
+        return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
+    return None
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Findings tell the cause and what to do: the end of it goes below."""
+    if width_of(line) <= width:
+        return [line]
+    return wrap(line, width, subsequent_indent=" " * 9, drop_whitespace=True)
+
+
+def print_scenarios() -> int:
+    """Print what ``gputop demo`` can play; returns the exit code."""
+    from ...probes.simulator import SCENARIOS
+
+    width = max(map(len, SCENARIOS))
+    say("\n".join(f"{name:{width}}  {each.summary}" for name, each in SCENARIOS.items()))
+    return OK
+
+
+def _look(watch: Watch) -> Judgement:
+    """The judgement of a frame that has rates, and GPUs if the driver gives any in good time.
+
+    Raises:
+        FeedError: when the feed ends before.
+    """
+    began: float | None = None
+    deadline = threading.Timer(2 * PATIENCE_SECONDS, watch.close)
+    deadline.start()
+    try:
+        for judgement in islice(watch.judgements(), watch.past_samples, None):
+            now = judgement.frame.monotonic_seconds
+            began = now if began is None else began
+            if watch.past_samples or now - began >= _needed_seconds(judgement.frame):
+                return judgement
+    finally:
+        deadline.cancel()
+    raise FeedError(f"no sample came within {2 * PATIENCE_SECONDS:g} s: the collector hangs")
+
+
+def _needed_seconds(frame: Frame) -> float:
+    source = frame.source("nvml")
+    slow = source is not None and source.status == "stale" and not frame.gpus
+    return PATIENCE_SECONDS if slow else LOOK_SECONDS

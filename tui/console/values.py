@@ -1,0 +1,63 @@
+"""Words of the command line that must be numbers of some kind, or another thing with a meaning.
+
+Each function takes the word, and raises `argparse.ArgumentTypeError` with one clause for people.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from ...probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+
+LONGEST_SECONDS = 3600.0
+_PID_DIGITS = 9
+
+
+def regular_expression(text: str) -> str:
+    """One that Python can compile."""
+    try:
+        re.compile(text)
+    except (re.error, OverflowError) as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error
+    return text
+
+
+def seconds(text: str) -> float:
+    """``30`` or ``30s``, within what makes sense."""
+    try:
+        number = float(text.removesuffix("s"))
+    except ValueError:
+        number = float("nan")
+    if not 1.0 <= number <= LONGEST_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of seconds from 1 to {LONGEST_SECONDS:g}"
+        )
+    return number
+
+
+def interval(text: str) -> float:
+    """Between samples."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not MIN_INTERVAL_SECONDS <= number <= MAX_INTERVAL_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of seconds from {MIN_INTERVAL_SECONDS:g} "
+            f"to {MAX_INTERVAL_SECONDS:g}"
+        )
+    return number
+
+
+def pid(text: str) -> int:
+    """A positive number of at most nine digits."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a process id, which is a positive number"
+        )
+    if not text.strip("0"):
+        raise argparse.ArgumentTypeError(f"{text} is not a process id: the first is 1")
+    if len(text.lstrip("0")) > _PID_DIGITS:
+        raise argparse.ArgumentTypeError(f"{text} is not a process id: none is so large")
+    return int(text)

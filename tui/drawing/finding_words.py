@@ -1,0 +1,195 @@
+"""Findings in people's words: who it is about, and the numbers that prove it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ...probes.model.frame import Frame
+from ...rules.finding import Evidence, Finding, NotEvaluated, Subject
+from . import format
+from .lines import plain, whole_words, width_of
+
+SIGNALS = {
+    "utilization_ratio": "utilization",
+    "sm_active_ratio": "SM active",
+    "sm_occupancy_ratio": "SM occupancy",
+    "tensor_active_ratio": "tensor active",
+    "dram_active_ratio": "DRAM active",
+    "memory_used_bytes": "memory used",
+    "memory_total_bytes": "memory",
+    "power_watts": "power",
+    "power_limit_watts": "power limit",
+    "temperature_celsius": "temperature",
+    "temperature_slowdown_celsius": "chip slows at",
+    "memory_temperature_celsius": "memory temperature",
+    "sm_clock_hertz": "SM clock",
+    "sm_clock_max_hertz": "highest SM clock",
+    "pcie_generation": "PCIe generation",
+    "pcie_width": "PCIe width",
+    "pcie_rx_bytes_per_second": "PCIe in",
+    "pcie_tx_bytes_per_second": "PCIe out",
+    "nvlink_rx_bytes_per_second": "NVLink in",
+    "nvlink_tx_bytes_per_second": "NVLink out",
+    "ecc_uncorrected": "uncorrected ECC errors",
+    "cpu_cores": "CPU",
+    "rss_bytes": "RSS",
+    "cpu_ratio": "CPU",
+    "pressure_io_ratio": "IO pressure",
+    "pressure_cpu_ratio": "CPU pressure",
+    "pressure_memory_ratio": "memory pressure",
+    "swap_in_bytes_per_second": "swap-in",
+    "age_seconds": "age",
+    "pci_bus_id": "PCI",
+    "wait_channel": "waits in",
+    "throttle_reasons": "clock held by",
+}
+_UNITS = (
+    "_bytes_per_second",
+    "_per_second",
+    "_seconds",
+    "_bytes",
+    "_ratio",
+    "_watts",
+    "_hertz",
+    "_celsius",
+)
+
+SURE_FROM = 0.8
+"""Confidence from which a finding is reported without it."""
+
+_CONTAINER_ID = re.compile(r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])")
+"""Of 64 digits, of which the runtimes themselves show the first twelve."""
+_PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
+
+
+def words_of(signal: str) -> str:
+    """``sm_clock_hertz`` → ``SM clock``."""
+    known = SIGNALS.get(signal)
+    if known is not None:
+        return known
+    for unit in _UNITS:
+        signal = signal.removesuffix(unit)
+    return plain(signal.replace("_", " "))
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """``temperature 86 °C ≥ 85 °C``."""
+    value = plain(format.quantity(evidence.value, evidence.unit))
+    text = f"{words_of(evidence.signal)} {value}"
+    if evidence.threshold is not None and evidence.comparison:
+        limit = format.quantity(evidence.threshold, evidence.unit)
+        if evidence.comparison == "against":
+            text += f" against {limit} of its peers"
+        else:
+            text += f" {evidence.comparison} {limit}"
+    if evidence.mean_seconds:
+        text += f", mean of {format.duration(evidence.mean_seconds)}"
+    return text if evidence.origin == "measured" else f"{text} ({evidence.origin})"
+
+
+def subject_text(subject: Subject) -> str:
+    """``GPU 6``, ``rank 3``, ``pid 51877``."""
+    if subject.kind == "gpu":
+        return f"GPU {subject.id}"
+    if subject.kind == "rank" and subject.rank is not None:
+        return f"rank {subject.rank}"
+    if subject.kind in ("rank", "process"):  # the id of a rank has that of its job before it
+        return f"pid {plain(subject.id).rpartition(' ')[2].partition('@')[0]}"
+    if subject.kind == "job":
+        return "job"
+    if subject.kind in ("host", "node"):
+        return subject.kind
+    if subject.kind == "cgroup":
+        return plain(group_text(subject.id))
+    return plain(subject.id)
+
+
+def group_text(path: str) -> str:
+    """A control group; that of a container begins there, as ``docker-8f3c1d9a5be2``."""
+    parts = path.split("/")
+    at = next((at for at, part in enumerate(parts) if _CONTAINER_ID.search(part)), None)
+    if at is None:
+        return path
+    bare = _CONTAINER_ID.fullmatch(parts[at]) is not None
+    named = parts[max(0, at - bare) :]
+    return _CONTAINER_ID.sub(r"\1", "/".join(named)).lstrip("/")
+
+
+def name_within(finding: Finding, cells: int) -> str:
+    """What is found; the short name where there is no room for the whole one."""
+    name = finding.name if width_of(finding.name) <= cells else finding.short or finding.name
+    return whole_words(name, cells)
+
+
+def sureness_text(finding: Finding, below: float = SURE_FROM) -> str:
+    """``60 % sure``, where that is little enough to be reported; else empty."""
+    return f"{finding.confidence * 100:.0f} % sure" if finding.confidence < below else ""
+
+
+def age_seconds(finding: Finding, now_seconds: float) -> float:
+    """For how long it has held."""
+    return max(0.0, now_seconds - finding.since_seconds)
+
+
+def unseen_seconds(finding: Finding, frame: Frame) -> float:
+    """For how long it has not been seen to hold, though it still counts; 0 while it is."""
+    unseen = frame.time_seconds - finding.since_seconds - finding.seen_seconds
+    return unseen if unseen > 0.5 * frame.interval_seconds else 0.0
+
+
+def subjects_text(findings: Sequence[Finding]) -> str:
+    """Whom several findings of one rule are about: ``GPU 0-2,5``, ``3 processes``."""
+    subjects = [finding.subject for finding in findings]
+    if len(subjects) == 1:
+        return subject_text(subjects[0])
+    kinds = {subject.kind for subject in subjects}
+    if kinds == {"gpu"}:
+        return f"GPU {runs_text([int(subject.id) for subject in subjects])}"
+    ranks = [subject.rank for subject in subjects if subject.rank is not None]
+    if kinds == {"rank"} and len(ranks) == len(subjects):
+        return f"rank {runs_text(ranks)}"
+    return f"{len(subjects)} {_PLURALS.get(subjects[0].kind, 'subjects')}"
+
+
+def of_one_kind(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """Those of each rule that are called the same together, in the order of their first."""
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault((finding.id, finding.name), []).append(finding)
+    return list(kinds.values())
+
+
+def same_kind_text(findings: Sequence[Finding]) -> str:
+    """Findings of one kind in a few words: ``rank waits, GPU 0-2,5``."""
+    return f"{findings[0].name}, {subjects_text(findings)}"
+
+
+def runs_text(numbers: Iterable[int]) -> str:
+    """``0-2,5``."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if runs and number <= runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:
+    """Those among the findings that this one explains."""
+    own = (finding.id, finding.subject.key)
+    return [
+        other
+        for other in findings
+        if other.explained_by is not None
+        and (other.explained_by.id, other.explained_by.subject.key) == own
+    ]
+
+
+def not_evaluated_reasons(not_evaluated: Iterable[NotEvaluated]) -> list[str]:
+    """``no permission: HW201, HW203``: each reason with the rules that it keeps from looking."""
+    by_reason: dict[str, list[str]] = {}
+    for rule in not_evaluated:
+        by_reason.setdefault(rule.reason, []).append(rule.id)
+    return [f"{plain(reason)}: {', '.join(ids)}" for reason, ids in by_reason.items()]

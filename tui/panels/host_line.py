@@ -1,0 +1,89 @@
+"""The node without its GPUs, on one line."""
+
+from __future__ import annotations
+
+from ...probes.model.host_frames import HostFrame, NetworkFrame
+from ..drawing import format
+from ..drawing.glyphs import DOWN, UP
+from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width
+from ..session.view import View
+
+_PRESSED = 0.10
+_FULL = 0.92
+_Part = tuple[int, list[Span]]
+
+
+def host_line(view: View, width: int) -> Line:
+    """What fits, the most telling first."""
+    host = view.frame.host
+    line = LineBuilder(width).gap()
+    if host is None:
+        return line.add("host is not read", "dim").line()
+    gap = 3 if width >= 120 else 2
+    parts = _parts(host)
+    while len(parts) > 1 and sum(spans_width(spans) + gap for _, spans in parts) > width:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    for at, (_, spans) in enumerate(parts):
+        line.gap(gap if at else 0).extend(spans)
+    return line.line()
+
+
+def _parts(host: HostFrame) -> list[_Part]:
+    parts: list[_Part] = [
+        (0, [*_share("CPU", host.cpu_ratio, _FULL), (f" of {host.cpus or '?'}", "dim")]),
+        (4, [("load ", "dim"), (format.number(host.load_1m, 4, 0), "text")]),
+        (1, _memory(host)),
+        (3, _swap(host)),
+        (1, _pressure(host)),
+        (2, _both("disk", host.read_bytes_per_second, host.write_bytes_per_second)),
+    ]
+    busiest = sorted(host.networks or (), key=_traffic, reverse=True)
+    parts += [
+        (5 + at, _both(plain(net.name), net.rx_bytes_per_second, net.tx_bytes_per_second))
+        for at, net in enumerate(busiest[:3])
+    ]
+    return parts
+
+
+def _share(name: str, ratio: float | None, high: float) -> list[Span]:
+    role = "warm" if ratio is not None and ratio >= high else "text"
+    return [(f"{name} ", "dim"), (f"{format.percent(ratio)} %", role)]
+
+
+def _memory(host: HostFrame) -> list[Span]:
+    total, free = host.memory_total_bytes, host.memory_available_bytes
+    used = total - free if total is not None and free is not None else None
+    full = used is not None and total is not None and used >= _FULL * total
+    text = format.used_of(used, total, format.GIB, 4, 1).rstrip()
+    return [("mem ", "dim"), (text, "warm" if full else "text"), (" GiB", "dim")]
+
+
+def _swap(host: HostFrame) -> list[Span]:
+    rate = host.swap_in_bytes_per_second
+    role = "warm" if rate else "text"
+    return [
+        ("swap-in ", "dim"),
+        (format.scaled(rate, 1e6, 4, 0), role),
+        (" MB/s", "dim"),
+    ]
+
+
+def _pressure(host: HostFrame) -> list[Span]:
+    spans: list[Span] = [("PSI", "dim")]
+    for name, ratio in (
+        ("cpu", host.pressure_cpu_ratio),
+        ("mem", host.pressure_memory_ratio),
+        ("io", host.pressure_io_ratio),
+    ):
+        role = "warm" if ratio is not None and ratio >= _PRESSED else "text"
+        spans += [(f" {name} ", "dim"), (format.percent(ratio), role)]
+    return [*spans, (" %", "dim")]
+
+
+def _both(name: str, rx: float | None, tx: float | None) -> list[Span]:
+    text = f"{format.rate(rx, 4)}{DOWN} {format.rate(tx, 4)}{UP}"
+    return [(f"{name} ", "dim"), (text, "text"), (" GB/s", "dim")]
+
+
+def _traffic(net: NetworkFrame) -> float:
+    return (net.rx_bytes_per_second or 0.0) + (net.tx_bytes_per_second or 0.0)

@@ -1,0 +1,129 @@
+"""A diagnosis as text: what was found, and how much of the machine that covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import JobFrame
+from ...rules.finding import Finding, Judgement, NotEvaluated
+from ...rules.progress import not_counted
+from ..drawing import format
+from ..drawing.finding_words import (
+    evidence_text,
+    not_evaluated_reasons,
+    runs_text,
+    subject_text,
+    sureness_text,
+)
+from ..drawing.lines import plain_text
+from ..drawing.missing import mute_gpus, why_no_gpus
+from ..drawing.rank_words import name_of_rank
+from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
+
+
+def as_text(
+    judgement: Judgement, job: JobFrame | None, findings: Sequence[Finding], *, ended: str = ""
+) -> str:
+    """For people.
+
+    Args:
+        judgement: what was seen last.
+        job: the one that was asked about, or ``None``.
+        findings: those to be reported.
+        ended: that the process which was asked about has ended, or empty.
+    """
+    frame = judgement.frame
+    lines: list[str] = []
+    alive = None if job is None else without_ended(job, frame)
+    if job is not None and alive is not None:
+        lines.append(f"{job.name}: {_size(alive)}; {methods_line(job, frame)}")
+    for finding in findings:
+        lines += _finding_lines(finding)
+    doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
+    lines += [*_verdict(findings, ended or bool(doubts)), *doubts]
+    if job is not None and alive is not None:
+        lines += ["", *group_lines(alive, frame, stacks=False), ""]
+        lines += [*rank_lines(alive), *ended_lines(job, frame)]
+    return plain_text(lines)
+
+
+def _size(job: JobFrame) -> str:
+    here = f"{format.counted(len(job.ranks), 'rank')} here"
+    return here if job.world_size is None else f"{here} of {job.world_size}"
+
+
+def _verdict(findings: Sequence[Finding], partial: object) -> Iterator[str]:
+    """The sentence where nothing counts; it is no all-clear unless everything could be looked at."""
+    if any(each.state == "active" and each.severity != "info" for each in findings):
+        return
+    pending = [finding for finding in findings if finding.state == "pending"]
+    nothing = "Nothing else" if len(findings) > len(pending) else "Nothing"
+    if pending:
+        yield f"{nothing} is certain, {len(pending)} suspected: watch longer with --for."
+    elif partial:
+        yield f"{nothing} was found, but not everything could be looked at."
+    else:
+        yield "Nothing is wrong, as far as could be seen."
+
+
+def _doubts(judgement: Judgement) -> Iterator[str]:
+    """What could not be looked at, and why."""
+    frame = judgement.frame
+    why = unseen_gpus(frame)
+    if why:
+        yield f"No GPU was looked at: {why}"
+    yield from _silent_gpus(frame)
+    not_evaluated = judgement.not_evaluated
+    if not_evaluated:
+        yield f"{len(not_evaluated)} of {judgement.rules} rules were not evaluated:"
+        yield from _reasons(not_evaluated)
+
+
+def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
+    """Ranks of whose steps nothing is known, for what counts them is off."""
+    reasons: dict[str, list[str]] = {}
+    for rank in (rank for job in jobs for rank in job.living):
+        if reason := not_counted(rank):
+            reasons.setdefault(reason, []).append(name_of_rank(rank))
+    for reason, names in reasons.items():
+        yield f"Steps of {', '.join(names)} are {reason}"
+
+
+def unseen_gpus(frame: Frame) -> str:
+    """Why no GPU was looked at; empty where some were."""
+    return why_no_gpus(frame) or ("" if frame.gpus else "NVML was left out")
+
+
+def silent_gpus(frame: Frame) -> dict[int, str]:
+    """Single GPUs that do not answer, with the reason; empty where no GPU was looked at."""
+    silent = {
+        gpu.index: gpu.status_reason or gpu.status for gpu in frame.gpus if gpu.status != "ok"
+    }
+    if frame.gpus:
+        silent |= mute_gpus(frame)
+    return dict(sorted(silent.items()))
+
+
+def _silent_gpus(frame: Frame) -> Iterator[str]:
+    by_reason: dict[str, list[int]] = {}
+    for index, reason in silent_gpus(frame).items():
+        by_reason.setdefault(reason, []).append(index)
+    for reason, indices in by_reason.items():
+        verb = "does" if len(indices) == 1 else "do"
+        yield f"GPU {runs_text(indices)} {verb} not answer: {reason}"
+
+
+def _reasons(not_evaluated: Sequence[NotEvaluated]) -> Iterator[str]:
+    yield from (f"    {reason}" for reason in not_evaluated_reasons(not_evaluated))
+
+
+def _finding_lines(finding: Finding) -> Iterator[str]:
+    pending = finding.state == "pending"
+    seen = f"pending, seen {format.duration(finding.seen_seconds)}" if pending else ""
+    doubts = ", ".join(filter(None, (sureness_text(finding), seen)))
+    who = subject_text(finding.subject) + (f" ({doubts})" if doubts else "")
+    yield f"{finding.severity.upper()} {finding.id} {finding.name}: {who}"
+    for each in finding.evidence:
+        yield f"    {evidence_text(each)}"
+    yield f"    next: {finding.next_step}"

@@ -1,0 +1,49 @@
+"""The process that was asked about, for the commands that work without a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...probes.model.frame import Frame
+from ...rules.finding import Judgement
+from .watch import Watch
+
+
+class AskedProcess:
+    """The process that was asked about, from frame to frame: its number may come to mean another one."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._began: float | None = None
+        self.ended = False
+        """It was there, and is not any more."""
+        self.looks = 0
+        """Frames in which it was there."""
+
+    def follow(self, frame: Frame) -> None:
+        """Look for it in a frame."""
+        process = frame.process(self.pid)
+        if process is None:
+            processes = frame.source("processes")
+            self.ended |= processes is not None and processes.status == "ok"
+            return
+        self.looks += 1
+        if self._began is None:
+            self._began = process.start_time_seconds
+        unreaped = process.state in ("Z", "X") and (process.threads or 0) <= 1
+        self.ended |= unreaped or process.start_time_seconds != self._began
+
+
+def until(watch: Watch, seconds: float) -> Iterator[Judgement]:
+    """What is judged in the next so many seconds, by the clock of the samples.
+
+    Raises:
+        FeedError: when the feed cannot go on.
+    """
+    began: float | None = None
+    for judgement in watch.judgements():
+        now = judgement.frame.monotonic_seconds
+        began = now if began is None else began
+        yield judgement
+        if now - began >= seconds:
+            return

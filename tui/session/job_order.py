@@ -1,0 +1,78 @@
+"""Which jobs screens list, and in which order."""
+
+from __future__ import annotations
+
+from ...probes.model.job_frames import JobFrame
+from ..drawing import format
+from ..drawing.glyphs import DOT
+from ..drawing.lines import plain
+from .view import View
+
+DEAD_SHOWN_SECONDS = 3600.0
+"""So long it is reported what has become of a dead job; its probe's pages stay for a day."""
+
+
+def jobs_in_order(view: View) -> list[JobFrame]:
+    """The one asked for first, then the largest; those of which nobody lives last, the latest first.
+
+    Of the dead ones only the one asked for, or, where none was, those that died lately: pages stay for
+    a day, and say nothing of any other job.
+    """
+    asked = view.asked
+    wanted = asked.job.id if asked and asked.job else None
+    shown = [
+        job
+        for job in view.frame.jobs
+        if (age := died_seconds(job)) is None
+        or job.id == wanted
+        or (asked is None and age < DEAD_SHOWN_SECONDS)
+    ]
+
+    def place(job: JobFrame) -> tuple[bool, bool, float, int, str]:
+        age = died_seconds(job)
+        return job.id != wanted, age is not None, age or 0.0, -len(job.living), job.id
+
+    return sorted(shown, key=place)
+
+
+def died_seconds(job: JobFrame) -> float | None:
+    """How long ago the last of its ranks died; ``None`` while one lives."""
+    if not job.ranks or job.living:
+        return None
+    return min(rank.ended_age_seconds or 0.0 for rank in job.ranks)
+
+
+def name_words(job: JobFrame) -> str:
+    """What it is called; never empty."""
+    return plain(job.name) or "job"
+
+
+def count_words(job: JobFrame) -> str:
+    """``2 ranks of 16``."""
+    count = format.counted(len(job.ranks), "rank")
+    return f"{count} of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else count
+
+
+def tab_words(job: JobFrame) -> str:
+    """Its name, how large it is, and that it is dead where it is."""
+    words = f"{name_words(job)} {count_words(job)}"
+    age = died_seconds(job)
+    return words if age is None else f"{words} {DOT} died {format.duration(age)} ago"
+
+
+def no_job_words(view: View) -> str:
+    """Why there is no job to show."""
+    asked = view.asked
+    if asked is None:
+        return "no training job is known on this node"
+    if asked.over_seconds is None:
+        return f"process {asked.pid} leads to no training job"
+    return f"{asked_words(view)} has ended {format.duration(asked.over_seconds)} ago"
+
+
+def asked_words(view: View) -> str:
+    """What to call that which was asked for."""
+    asked = view.asked
+    if asked is None:
+        return "job"
+    return name_words(asked.job) if asked.job else f"process {asked.pid}"

@@ -1,0 +1,107 @@
+"""How the reader looks at things: what is held, filtered and sorted. Only the application changes it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from ...probes.model.frame import Frame
+from ...rules.finding import Judgement
+from ..drawing.target import Target
+from .followed_job import FollowedJob
+from .view import SORT_KEYS, Asked, SortKey, View, WatchLike
+
+INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+SLACK_SECONDS = 2.0
+
+
+class Reader(msgspec.Struct):
+    """The newest judgement, the one that is held, and the reader's requests."""
+
+    watch: WatchLike
+    clock: Callable[[], float] = time.monotonic
+    shaded: bool = False
+    newest: Judgement | None = None
+    arrived: float = 0.0
+    held: Judgement | None = None
+    held_since: float = 0.0
+    ended: str | None = None
+    sort: SortKey = "gpu"
+    followed: FollowedJob | None = None
+    """What the reader has come for, if for anything in particular."""
+
+    @property
+    def shown(self) -> Judgement | None:
+        """The judgement that screens are drawn from."""
+        return self.held or self.newest
+
+    @property
+    def interval_seconds(self) -> float:
+        """Between samples, as the newest of them says."""
+        return self.newest.frame.interval_seconds if self.newest else 1.0
+
+    def take(self, judgement: Judgement) -> None:
+        """Something new has come."""
+        self.newest = judgement
+        if self.followed is not None:
+            self.followed.follow(judgement.frame)
+        self.arrived = self.clock()
+
+    def _asked(self, frame: Frame) -> Asked | None:
+        """What has become of the process that is watched now, if it is one."""
+        pid = self.watch.asked_pid
+        if pid is None:
+            return None
+        if self.followed is None or self.followed.pid != pid:
+            self.followed = FollowedJob(pid)
+            self.followed.follow(frame)
+        return self.followed.asked(frame)
+
+    def toggle_hold(self) -> bool:
+        """Hold what is shown, or let it go. Whether it is held now."""
+        if self.held is not None:
+            self.held = None
+        elif self.newest is not None:
+            self.held, self.held_since = self.newest, self.clock()
+        return self.held is not None
+
+    def next_sort(self) -> SortKey:
+        """Sort by the next key."""
+        self.sort = SORT_KEYS[(SORT_KEYS.index(self.sort) + 1) % len(SORT_KEYS)]
+        return self.sort
+
+    def interval_after(self, step: int) -> float:
+        """The next longer or shorter interval."""
+        now = self.interval_seconds
+        longer = [seconds for seconds in INTERVALS if seconds > now * 1.01]
+        shorter = [seconds for seconds in INTERVALS if seconds < now * 0.99]
+        return (longer or [INTERVALS[-1]])[0] if step > 0 else (shorter or [INTERVALS[0]])[-1]
+
+    def silent_seconds(self) -> float:
+        """For how long nothing has come, where that is too long; else 0."""
+        if self.newest is None or self.ended is not None:
+            return 0.0
+        silent = self.clock() - self.arrived
+        return silent if silent > 3.0 * self.interval_seconds + SLACK_SECONDS else 0.0
+
+    def view(self, selected: Target | None, filter: str = "") -> View | None:
+        """What to draw from; ``None`` before anything has come."""
+        judgement = self.shown
+        if judgement is None:
+            return None
+        return View(
+            judgement=judgement,
+            history=self.watch.history,
+            title=self.watch.title,
+            paused_seconds=None if self.held is None else self.clock() - self.held_since,
+            silent_seconds=self.silent_seconds(),
+            ended=self.ended,
+            filter=filter,
+            sort=self.sort,
+            interval_seconds=self.interval_seconds,
+            selected=selected,
+            asked=self._asked(judgement.frame),
+            shaded=self.shaded,
+        )
