@@ -63,8 +63,8 @@ _EXITS = (
 )
 _QUEUE = (("queue.py", "get"), ("multiprocessing/queues.py", "get"))
 _LONG_WORDS = re.compile(
-    r"evaluat|validat|(?:^|_)eval(?:_|$)|save|checkpoint|preprocess|download|token|rollout|generat"
-    r"|compil|prepare|dataset|export|upload|convert|(?:^|_)index|cache|warm_?up|setup|build|load_",
+    r"evaluat|validat|(?:^|_)eval(?:_|$)|save|checkpoint|preprocess|download|tokeniz|rollout|generat"
+    r"|compil|dataset|export|upload",
     re.IGNORECASE,
 )
 
