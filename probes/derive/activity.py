@@ -22,9 +22,10 @@ STILL_SWITCHES_PER_SECOND = 2.0
 """A loader that waits for its workers wakes up every 5 s, and others at most once a second."""
 LEAST_SAMPLES = 100
 """Fewer stacks give no share: its error would be 10 points and more."""
-POLL_CORES = 0.015
-POLLS_PER_SECOND = 100.0
-"""Whoever looks for a file every 50 ms needs less than that, and a training step more."""
+POLL_CORES = 0.025
+POLLS_PER_SECOND = 2000.0
+"""Whoever looks for a file every 50 ms needs less than that, and a training step more. A store's client
+looks every millisecond."""
 BUSY_CORES = 0.5
 """On a node whose cores are all taken, a thread that never waits still gets about so much."""
 
@@ -77,9 +78,12 @@ class _Seen:
     def _holds(self, stacks: StackReading, rank: RankFrame) -> bool:
         """Whether stacks still tell where it is: of one that stands still all that were taken since,
         else fresh ones. What was taken before the standstill is no witness of it."""
-        still = rank.activity.still_since_seconds if rank.activity else None
-        if still is not None:
-            return still <= stacks.monotonic_seconds
+        activity = rank.activity
+        if activity is not None and activity.still_since_seconds is not None:
+            return activity.still_since_seconds <= stacks.monotonic_seconds
+        polls = activity.polls_since_seconds if activity else None
+        if polls is not None and polls <= stacks.monotonic_seconds:
+            return True
         return self._now - stacks.monotonic_seconds <= DUMPS_SECONDS
 
     def _sampled(self, rank: RankFrame, stacks: StackReading) -> RankFrame:
@@ -175,7 +179,9 @@ def _activity(
     still &= switches is None or switches < STILL_SWITCHES_PER_SECOND
     busy = cores is not None and cores >= BUSY_CORES
     busy &= switches is not None and switches < STILL_SWITCHES_PER_SECOND
-    polls = not still and main.state == "S" and wait_kind(main.wait_channel) == "timer"
+    sleeps = main.state == "S" and wait_kind(main.wait_channel) == "timer"
+    woke = main.state == "R" and last is not None and last.polls_since_seconds is not None
+    polls = not still and (sleeps or woke)
     polls &= cores is not None and cores < POLL_CORES
     polls &= switches is not None and switches < POLLS_PER_SECOND
     began = before.monotonic_seconds if before else None

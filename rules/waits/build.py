@@ -13,6 +13,7 @@ from ..device._spinning import spin_seconds
 from ..rule import Scene
 from .graph import Edge, Graph, Key, Kind, Node
 from .meetings import RENDEZVOUS, Meetings, meetings
+from .missing import ended_ranks
 from .motion import IDLE_CORES, SHORTEST_SECONDS, Movement, movement
 from .verdict import Cause, causes
 
@@ -135,6 +136,12 @@ class _Builder:
         ranks = frozenset(rank_key(rank) for rank in self._job.ranks)
         afar = {name: Key("rank", name) for names in self._met.strangers.values() for name in names}
         everybody = ranks | frozenset(afar.values())
+        if self._there:
+            for exited in ended_ranks(self._job, self._scene.frame):
+                key = Key("rank", str(exited.pid))
+                age = self._scene.frame.monotonic_seconds - exited.monotonic_seconds
+                self._nodes[key] = Node(key, "ended", age)
+                everybody |= {key}
         for meeting, names in self._met.strangers.items():
             there = self._there.setdefault(meeting, set())
             for name in names:

@@ -18,7 +18,7 @@ from .build import (
     ranks_of,
     rendezvous_waits,
 )
-from .motion import LOOPS_SECONDS, SHORTEST_SECONDS, Movement
+from .motion import LOOPS_SECONDS, SHORTEST_SECONDS, Movement, proven_seconds
 from .verdict import Cause
 
 Label = Literal[
@@ -148,7 +148,7 @@ def _of_work(cause: Cause, waits: JobWaits) -> Label | None:
         return None
     if node.work in _PHASES:
         return _PHASES[node.work]
-    return "own" if cause.end == "busy" else "work"
+    return "own" if cause.end == "busy" and not cause.orderly else "work"
 
 
 def _of_stillness(cause: Cause, waits: JobWaits, scene: Scene) -> Label:
@@ -185,7 +185,7 @@ def _counts_alone(charge: Charge) -> bool:
         return False
     if activity.wait in ("unix socket", "accept", "terminal", "child"):
         return False
-    overdue = charge.movement.proven
+    overdue = proven_seconds(rank) > 0.0
     if charge.label != "loader" and not _is_hang(charge, overdue=overdue):
         return False
     if rank.step is None and activity.moved_seconds < SEEN_MOVING_SECONDS:

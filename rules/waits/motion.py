@@ -99,13 +99,17 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
         found = Movement(rank, "busy", seconds, alibi_seconds=_alibi(rank), witness=seen)
         return _with_word(found)
     process = scene.frame.process(rank.pid)
-    if _is_starved(activity, process):
-        return Movement(rank, "starved", 0.0, alibi_seconds=STARVED_SECONDS, witness=seen)
-    if _page_moves(rank) or _bytes_move(process):
-        return Movement(rank, "progress", rank.phase_age_seconds or 0.0, witness=seen)
-    if activity.polls_since_seconds is not None:
+    moves = _page_moves(rank) or _bytes_move(process)
+    if activity.polls_since_seconds is not None and not moves:
         seconds = now - activity.polls_since_seconds
         return Movement(rank, "still", seconds, at_meeting=meets, polls=True, witness=seen)
+    if seen.rendezvous and (activity.cpu_cores or 0.0) < IDLE_CORES:  # its client asks the store
+        seconds = rank.phase_age_seconds or 0.0
+        return Movement(rank, "still", seconds, at_meeting=True, polls=True, witness=seen)
+    if _is_starved(activity, process):
+        return Movement(rank, "starved", 0.0, alibi_seconds=STARVED_SECONDS, witness=seen)
+    if moves:
+        return Movement(rank, "progress", rank.phase_age_seconds or 0.0, witness=seen)
     seconds = proven_seconds(rank) or rank.phase_age_seconds or 0.0
     return _with_word(Movement(rank, "busy", seconds, alibi_seconds=_alibi(rank), witness=seen))
 

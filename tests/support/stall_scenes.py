@@ -118,6 +118,9 @@ RULES = {
     "RUN423",
     "RUN424",
     "RUN425",
+    "RUN426",
+    "RUN427",
+    "RUN428",
 }
 
 
@@ -227,3 +230,58 @@ def with_pages(victim: Mapping[str, Any], ages: Mapping[str, Any], *, since: flo
 
 LONG_AGO = {"phase": 65.0, "step": 40, "age": 66.0}
 JUST_NOW = {"phase": 0.3, "step": 40, "age": 0.4}
+
+
+BARRIER = frames("torch/distributed/distributed_c10d.py:barrier:5000", "train.py:main:120")
+RENDEZVOUS = frames(
+    "torch/distributed/rendezvous.py:_create_c10d_store:189",
+    "torch/distributed/distributed_c10d.py:init_process_group:1800",
+    "train.py:main:12",
+)
+SAVING = frames("torch/serialization.py:_save:900", "train.py:main:130")
+
+
+def everybody(
+    victim: Mapping[str, Any],
+    stack: Stack | None = None,
+    *,
+    others: Stack | None = BACKWARD,
+    ranks: int = GPUS,
+    victims: frozenset[int] = frozenset({VICTIM}),
+    since: float | None = FROM,
+    dry: bool = True,
+) -> Script:
+    """As `stall`, with the others where ``others`` says and so many ranks; ``dry``: no bytes move."""
+    quiet = {"read_bytes": 5000, "write_bytes": 5000, "cpu_seconds": 100.0}
+
+    def script(second: float) -> Changes:
+        there = range(ranks)
+        threads = [
+            thread(rank, second, since, **(victim if rank in victims else {})) for rank in there
+        ]
+        known = {rank: stack if rank in victims else others for rank in there}
+        seen = {rank: each for rank, each in known.items() if each}
+        return Changes(
+            threads=threads,
+            stacks=stacks(second, seen) if since is not None and second >= since + 2 else [],
+            without=range(ranks, GPUS),
+            processes=alone(ranks, quiet if dry and since is not None and second >= since else {}),
+        )
+
+    return script
+
+
+def alone(ranks: int, more: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """The variables of so many ranks, of which no more are anywhere."""
+    return {
+        rank_pid(rank): {
+            "environment": {
+                "RANK": str(rank),
+                "LOCAL_RANK": str(rank),
+                "WORLD_SIZE": str(ranks),
+                "LOCAL_WORLD_SIZE": str(ranks),
+            },
+            **more,
+        }
+        for rank in range(ranks)
+    }
