@@ -196,7 +196,7 @@ def _activity(
         still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
         busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
         polls_since_seconds=((last and last.polls_since_seconds) or began) if polls else None,
-        moved_seconds=moved if still or polls or not known else moved + seconds,
+        moved_seconds=moved if still or not known else moved + seconds,
     )
 
 

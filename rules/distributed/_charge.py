@@ -27,6 +27,7 @@ _THINGS: dict[Kind, str] = {
     "file": "a disk or file system",
     "program": "another program",
 }
+_LOOKED_FOR = "what it looks for again and again, as for a lock file"
 
 
 class ChargeRule(Rule):
@@ -60,11 +61,21 @@ class ChargeRule(Rule):
 
     def more_evidence(self, charge: Charge, scene: Scene) -> Iterable[Evidence]:
         """What proves this cause in particular."""
-        return file_evidence(scene.frame.process(charge.rank.pid))
+        yield from _dead_children(charge, scene)
+        yield from file_evidence(scene.frame.process(charge.rank.pid))
 
     @abstractmethod
     def step_for(self, charge: Charge, scene: Scene) -> str | None:
         """What to do now, where it can be more precise than the rule's."""
+
+
+def _dead_children(charge: Charge, scene: Scene) -> Iterator[Evidence]:
+    """Whoever should have written or answered may be among them."""
+    for pid in charge.rank.workers:
+        child = scene.frame.process(pid)
+        if child is not None and child.state == "Z":
+            words = f"pid {pid} ({child.name}) has ended and is a zombie: nobody has asked how"
+            yield Evidence(signal="dead child", value=words)
 
 
 def _confidence(charge: Charge) -> float:
@@ -91,6 +102,8 @@ def _evidence(charge: Charge) -> Iterator[Evidence]:
     cores = activity.cpu_cores if activity else None
     yield Evidence(signal="main_cpu_cores", value=cores, unit="cores")
     thing = _THINGS.get(charge.cause.on.kind) if charge.cause.on else None
+    if thing == _THINGS["timer"] and charge.movement.polls:
+        thing = _LOOKED_FOR
     yield Evidence(signal="waits for", value=thing, origin="inferred")
     word = charge.movement.witness.long_word if charge.movement.work == "own work" else None
     yield Evidence(signal="its own function", value=word or None, origin="sampled")

@@ -72,45 +72,39 @@ def _by_probes(job: JobFrame, frame: Frame) -> Iterator[Count]:
         for each in probe.collectives if probe else ():
             if each.operation not in _PAIRWISE:
                 groups.setdefault(each.group, []).append((rank, each))
-    counted = {group: [each.sequence for _, each in there] for group, there in groups.items()}
-    if all(len(set(numbers)) == 1 for numbers in counted.values()):
+    launched = {group: _launched(there, job, frame) for group, there in groups.items()}
+    if all(len({each.launched for each in members}) == 1 for members in launched.values()):
         # The group's own count has what DDP and FSDP launch, too, but is read now and then only.
-        own = {group: [each.group_sequence for _, each in there] for group, there in groups.items()}
-        counted = {
-            group: [number for number in numbers if number is not None]
-            for group, numbers in own.items()
-            if None not in numbers
-        }
-    for group, numbers in counted.items():
-        there = groups[group]
-        there, numbers = _with_absent(there, numbers, job, frame)
-        if len(set(numbers)) > 1:
-            last = there[numbers.index(max(numbers))][1].operation
-            members = [
-                Member(_name(rank), rank, number)
-                for (rank, _), number in zip(there, numbers, strict=True)
-            ]
-            yield Count(f"group {group}, last {last}", "the probe", tuple(members))
+        launched = {group: _by_groups_own(there) for group, there in groups.items()}
+    for group, members in launched.items():
+        if len({each.launched for each in members}) > 1:
+            most = max(members, key=lambda each: each.launched)
+            last = next((each for rank, each in groups[group] if rank is most.rank), None)
+            operation = f", last {last.operation}" if last else ""
+            yield Count(f"group {group}{operation}", "the probe", members)
 
 
-def _with_absent(
-    there: list[tuple[RankFrame, CollectiveReading]],
-    numbers: list[int],
-    job: JobFrame,
-    frame: Frame,
-) -> tuple[list[tuple[RankFrame, CollectiveReading]], list[int]]:
+def _launched(
+    there: Sequence[tuple[RankFrame, CollectiveReading]], job: JobFrame, frame: Frame
+) -> tuple[Member, ...]:
     """With the members that have a probe and have launched nothing in this group yet."""
-    known = {rank.pid for rank, _ in there}
-    members = {number for _, each in there for number in each.ranks}
-    absent = [
-        rank
-        for rank in job.ranks
-        if rank.rank in members
-        and rank.pid not in known
-        and frame.probe(rank.pid, rank.start_time_seconds) is not None
-    ]
-    more = [(rank, there[0][1]) for rank in absent]
-    return [*there, *more], [*numbers, *([0] * len(absent))]
+    found = {rank.pid: Member(_name(rank), rank, each.sequence) for rank, each in there}
+    numbers = {number for _, each in there for number in each.ranks}
+    for rank in job.ranks:
+        probed = frame.probe(rank.pid, rank.start_time_seconds) is not None
+        if rank.rank in numbers and rank.pid not in found and probed:
+            found[rank.pid] = Member(_name(rank), rank, 0)
+    return tuple(found.values())
+
+
+def _by_groups_own(there: Sequence[tuple[RankFrame, CollectiveReading]]) -> tuple[Member, ...]:
+    """Nobody, where not all of them were looked at."""
+    return tuple(
+        Member(_name(rank), rank, each.group_sequence)
+        for rank, each in there
+        if each.group_sequence is not None
+        and all(other.group_sequence is not None for _, other in there)
+    )
 
 
 def _by_ras(job: JobFrame, frame: Frame) -> Iterator[Count]:

@@ -56,8 +56,9 @@ def missing_ranks(scene: Scene) -> Iterator[MissingRank]:
         if _age(started, frame) < SETTLED_SECONDS:
             continue
         offset = _offset(job.ranks)
+        known = {each.rank for each in ended_ranks(job, frame)}
         for local in range(expected):
-            if offset is not None and local not in here:
+            if offset is not None and local not in here and offset + local not in known:
                 yield MissingRank(job, offset + local, expected, min(still))
 
 

@@ -24,6 +24,8 @@ DISK_SECONDS = 30.0
 SHORTEST_SECONDS = 2.0
 LOOPS_SECONDS = 10.0
 """Who sleeps and looks again, as who polls a lock file, may also do a little work in between."""
+_TERMINALS = ("/dev/pts/", "/dev/tty", "/dev/console")
+_LOADER = "pt_data_worker"
 _BLOCKING = frozenset({"pipe", "socket", "unix socket", "file lock", "accept"})
 
 
@@ -56,11 +58,18 @@ def movement(rank: RankFrame, scene: Scene) -> Movement:
         return _lasting(Movement(rank, "stopped", still or 0.0, witness=seen))
     if seen.finished:
         return Movement(rank, "finished", still or rank.phase_age_seconds or 0.0, witness=seen)
-    if rank.phase == "idle" or seen.given_work:
+    if rank.phase == "idle" or seen.given_work or _reads_terminal(rank, scene):
         return Movement(rank, "idle", rank.phase_age_seconds or 0.0, witness=seen)
     if still is not None:
         return _standing(rank, activity, still, seen, scene)
     return _moving(rank, activity, seen, scene)
+
+
+def _reads_terminal(rank: RankFrame, scene: Scene) -> bool:
+    """Somebody is to type something: a prompt, a debugger."""
+    process = scene.frame.process(rank.pid)
+    blocked = process.blocked_on if process else None
+    return blocked is not None and blocked.path.startswith(_TERMINALS)
 
 
 def _in_collective(rank: RankFrame, scene: Scene) -> bool:
@@ -92,7 +101,10 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
     inside = bool(rank.waits_for) or _in_collective(rank, scene)
     if inside and proven_seconds(rank):  # its host may spin in it
         return _lasting(Movement(rank, "still", at_meeting=True, witness=seen))
-    if rank.phase in LONG_PHASES and not meets:
+    if activity.cpu_cores is None:
+        return Movement(rank, "unknown", witness=seen)  # one look does not tell
+    looks = activity.polls_since_seconds is not None and not _goes_on(rank, scene)
+    if rank.phase in LONG_PHASES and not meets and not looks:
         return _long_work(rank, seen, scene)
     if activity.busy_since_seconds is not None:
         seconds = now - activity.busy_since_seconds
@@ -124,14 +136,21 @@ def _long_work(rank: RankFrame, seen: Witness, scene: Scene) -> Movement:
 
 def _is_blocked(rank: RankFrame, activity: ActivityFrame, still: float, scene: Scene) -> bool:
     """It stands in something that no saving or evaluating needs for long, and nothing of it goes on."""
-    process = scene.frame.process(rank.pid)
     if activity.wait in _BLOCKING:
         return True
-    if _works(process) or any(_works(scene.frame.process(pid)) for pid in rank.workers):
+    if _goes_on(rank, scene):
         return False
     if activity.wait == "lock":
         return True
     return activity.wait == "disk" and still >= DISK_SECONDS
+
+
+def _goes_on(rank: RankFrame, scene: Scene) -> bool:
+    """Its process or one of its children works, whatever its main thread does: loaders fetch ahead, and
+    help with nothing else."""
+    children = [scene.frame.process(pid) for pid in rank.workers]
+    helpers = [each for each in children if each is not None and each.name != _LOADER]
+    return any(map(_works, (scene.frame.process(rank.pid), *helpers)))
 
 
 def _works(process: ProcessFrame | None) -> bool:

@@ -16,7 +16,17 @@ from gputop.probes.model.rank_readings import (
     ThreadsReading,
 )
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Played, Script, play, probe, rank_pid
+from support.rules_scenes import (
+    BEGAN,
+    GPUS,
+    Changes,
+    Played,
+    Script,
+    play,
+    probe,
+    rank_pid,
+    worker_pid,
+)
 
 FROM = 5.0
 """Second at which the fault begins."""
@@ -272,16 +282,15 @@ def everybody(
 
 
 def alone(ranks: int, more: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
-    """The variables of so many ranks, of which no more are anywhere."""
-    return {
-        rank_pid(rank): {
-            "environment": {
-                "RANK": str(rank),
-                "LOCAL_RANK": str(rank),
-                "WORLD_SIZE": str(ranks),
-                "LOCAL_WORLD_SIZE": str(ranks),
-            },
-            **more,
+    """The variables of so many ranks, of which no more are anywhere, and what more is true of them."""
+    changes: dict[int, Mapping[str, Any]] = {}
+    for rank in range(ranks):
+        environment = {
+            "RANK": str(rank),
+            "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": str(ranks),
+            "LOCAL_WORLD_SIZE": str(ranks),
         }
-        for rank in range(ranks)
-    }
+        changes[rank_pid(rank)] = {"environment": environment, **more}
+        changes[worker_pid(rank)] = {"environment": environment}
+    return changes

@@ -129,6 +129,20 @@ def test_what_was_never_seen_to_move_may_have_nothing_to_do() -> None:
     assert not play(idle, FROM + 90).ever() & RULES
 
 
+def test_a_terminal_is_told_by_its_file_where_the_wait_channel_does_not() -> None:
+    script = paged(hang(SOCKET))
+
+    def typed(second: float) -> Changes:
+        changes = script(second)
+        file = BlockedFile(call="reads", path="/dev/pts/1")
+        here = dict(changes.processes)
+        here[rank_pid(0)] = {**here[rank_pid(0)], "blocked_on": file}
+        changes.processes = here
+        return changes
+
+    assert not play(typed, FROM + 90).ever() & RULES
+
+
 def test_a_process_that_goes_on_is_no_hang() -> None:
     assert not play(hang(LOCK, since=None), 90).ever() & RULES
 
