@@ -129,6 +129,9 @@ class Engine:
         self._rules = tuple(rules)
         self._explains = {rule.id: rule.explains for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
+        self._only_through = {
+            rule.id: rule.explains_waits_in for rule in self._rules if rule.explains_waits_in
+        }
         self.history = history or History()
         self.broken: dict[str, str] = {}
         """Rules that raised, with the reason; they are left out from then on."""
@@ -257,7 +260,13 @@ class Engine:
         present = [_finding(case, frame) for case in self._cases.values()]
         gone = [finding for _, finding in reversed(self._cleared)]
         present.sort(key=_urgency)
-        return (*with_causes(present, self._explains, self._job_wide), *gone)
+        paths = {
+            key: case.verdict.path
+            for key, case in self._cases.items()
+            if case.verdict.path is not None
+        }
+        linked = with_causes(present, self._explains, self._job_wide, paths, self._only_through)
+        return (*linked, *gone)
 
     def _forget(self) -> None:
         self.history.clear()

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from ..finding import Evidence, Severity, Verdict
+from ..finding import Evidence, Severity, Verdict, WaitPath
 from ..host._blocked import file_evidence
 from ..rule import Rule, Scene, Threshold
 from ..waits.build import rendezvous_waits
@@ -39,7 +39,7 @@ class ChargeRule(Rule):
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}
-    explains = ("RUN405",)
+    explains = ("HW210", "HW211", "RUN405")
     job_wide = True
     about_waiting = True
 
@@ -53,6 +53,7 @@ class ChargeRule(Rule):
                 evidence=(*evidence_of(charge), *self.more_evidence(charge, scene)),
                 since_monotonic_seconds=scene.frame.monotonic_seconds - charge.seconds,
                 next_step=self.step_for(charge, scene),
+                path=_path(charge),
             )
 
     def severity_of(self, charge: Charge) -> Severity:
@@ -76,6 +77,20 @@ def _dead_children(charge: Charge, scene: Scene) -> Iterator[Evidence]:
         if child is not None and child.state == "Z":
             words = f"pid {pid} ({child.name}) has ended and is a zombie: nobody has asked how"
             yield Evidence(signal="dead child", value=words)
+
+
+def _path(charge: Charge) -> WaitPath:
+    waiters = frozenset(each.rank for each in charge.waiters if each.rank is not None)
+    on = charge.cause.on
+    activity = charge.rank.activity
+    if (
+        on is not None
+        and on.kind == "socket"
+        and activity is not None
+        and activity.wait == "socket"
+    ):
+        return WaitPath(waiters, "network socket")
+    return WaitPath(waiters, on.kind if on is not None else "")
 
 
 def _confidence(charge: Charge) -> float:

@@ -114,7 +114,8 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
     moves = _page_moves(rank) or _bytes_move(process)
     if activity.polls_since_seconds is not None and not moves:
         seconds = now - activity.polls_since_seconds
-        return Movement(rank, "still", seconds, at_meeting=meets, polls=True, witness=seen)
+        asks = seen.rendezvous or seen.orderly  # a store is asked again and again, no collective is
+        return Movement(rank, "still", seconds, at_meeting=asks, polls=True, witness=seen)
     if seen.rendezvous and (activity.cpu_cores or 0.0) < IDLE_CORES:  # its client asks the store
         seconds = rank.phase_age_seconds or 0.0
         return Movement(rank, "still", seconds, at_meeting=True, polls=True, witness=seen)

@@ -14,7 +14,7 @@ from gputop.probes.model.gpu_frames import GpuFrame
 from gputop.probes.model.vocabulary import GpuStatus
 from gputop.rules.causes import with_causes
 from gputop.rules.engine import KEEP_CLEARED_SECONDS, Engine
-from gputop.rules.finding import Finding, Severity, Subject, Verdict
+from gputop.rules.finding import Finding, Severity, Subject, Verdict, WaitPath
 from gputop.rules.history import History
 from gputop.rules.rule import Rule, Scene
 
@@ -236,6 +236,37 @@ def test_a_local_symptom_does_not() -> None:
         ("SLOW", 3, True),
         ("SLOW", 0, False),
     ]
+
+
+def test_what_is_about_waiting_explains_those_on_the_way_to_it() -> None:
+    def of_rank(number: int) -> Subject:
+        return Subject(kind="gpu", id=str(number), gpu=number, rank=number, job="j")
+
+    hung = Subject(kind="rank", id="r3", rank=3, job="j")
+    found = with_causes(
+        (
+            finding("HANGS", hung),
+            *(finding("HOLLOW", of_rank(number)) for number in (0, 1, 3)),
+        ),
+        {"HANGS": ("HOLLOW",)},
+        {"HOLLOW"},
+        {("HANGS", hung.key): WaitPath(frozenset({0}))},
+    )
+    explained = {each.subject.rank for each in found if each.explained_by is not None}
+    assert explained == {0, 3}, "rank 1 waits for nobody, or for somebody else"
+
+
+@pytest.mark.parametrize(("through", "explained"), [("network socket", True), ("pipe", False)])
+def test_a_network_explains_a_wait_on_a_socket_alone(through: str, explained: bool) -> None:
+    blocked = Subject(kind="rank", id="r3", rank=3, job="j")
+    host = Subject(kind="host", id="n")
+    found = with_causes(
+        (finding("LOSSES", host), finding("BLOCKED", blocked)),
+        {"LOSSES": ("BLOCKED",)},
+        paths={("BLOCKED", blocked.key): WaitPath(frozenset(), through)},
+        only_through={"LOSSES": {"network socket"}},
+    )
+    assert [each.explained_by is not None for each in found if each.id == "BLOCKED"] == [explained]
 
 
 def test_what_is_only_pending_explains_nothing() -> None:

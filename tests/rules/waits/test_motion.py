@@ -82,7 +82,7 @@ def test_a_lock_while_the_process_works_on_is_the_work_of_its_other_threads() ->
 def test_a_loop_is_excused_by_its_name_or_by_where_the_others_wait(
     stack: Stack, others: Stack | None, expected: Mapping[str, int]
 ) -> None:
-    script = everybody(LOOPING, stack, **({"others": others} if others else {}))
+    script = everybody(LOOPING, stack, others=others) if others else everybody(LOOPING, stack)
     played = play(script, 40)
     assert reported(played) == expected
     (rule,) = expected
