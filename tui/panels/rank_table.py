@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 import msgspec
 
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...rules.attributed_waits import with_attributed_waits
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
 from ..drawing.glyphs import DASH, DOT
@@ -16,7 +17,6 @@ from ..drawing.phase_marks import phase_bar
 from ..drawing.rank_words import STOPPED, name_of_rank, ranks_text
 from ..drawing.target import Block, rank_target
 from ..session.view import View
-from .attributed_waits import with_attributed_waits
 from .gpu_cells import phase_spans
 from .rank_delays import Delay
 
@@ -45,7 +45,7 @@ def rank_block(
     layout = _layout(width, _unit(job))
     rows = [
         RankRow(rank, delays.get(rank.rank) if rank.rank is not None else None, view.shaded)
-        for rank in with_attributed_waits(ranks, job, view.judgement)
+        for rank in with_attributed_waits(ranks, job, view.judgement.active)
     ]
     lines = [
         chosen_line(_line(row, layout), view.selected == rank_target(row.rank)) for row in rows
