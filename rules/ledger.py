@@ -22,7 +22,7 @@ STALLED_ENTRY = "stalled"
 _KEPT_SECONDS = 2.0
 _YOUNG_SECONDS = 10.0
 """Until then a mean over what was seen so far still moves."""
-_WORST_FIRST: tuple[Origin, ...] = ("inferred", "sampled", "measured")
+_BEST_FIRST: tuple[Origin, ...] = ("measured", "sampled", "inferred")
 _COMPUTE_PHASES = ("forward", "backward", "optimizer")
 
 
@@ -67,8 +67,8 @@ def covered_seconds(found: Sequence[Account]) -> float:
 
 def origin(account: Account) -> Origin:
     """How it is known as a whole: no better than the worst of its entries."""
-    present = {entry.origin for entry in account.entries.values()}
-    return next((each for each in _WORST_FIRST if each in present), "measured")
+    present = [_BEST_FIRST.index(entry.origin) for entry in account.entries.values()]
+    return _BEST_FIRST[max(present, default=0)]
 
 
 def shares(account: Account) -> dict[str, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 
@@ -86,11 +86,10 @@ class Output:
         if isinstance(value, msgspec.Struct):
             return self._record(value)
         if isinstance(value, Mapping):
-            pairs: Mapping[Any, object] = value
+            pairs = cast("Mapping[object, object]", value)
             return {str(key): self.value(each) for key, each in pairs.items()}
         if isinstance(value, list | tuple):
-            items: Sequence[object] = value
-            return [self.value(each) for each in items]
+            return [self.value(each) for each in cast("Sequence[object]", value)]
         return value
 
     def _encoded(self, printed: dict[str, Any]) -> bytes:
