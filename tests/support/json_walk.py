@@ -81,3 +81,7 @@ def _gather(kind: Any, records: dict[type[msgspec.Struct], None]) -> None:
         records[kind] = None
         for field in msgspec.structs.fields(kind):
             _gather(field.type, records)
+
+
+if __name__ == "__main__":
+    print(*public_list(), sep="\n")

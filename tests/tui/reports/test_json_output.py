@@ -177,7 +177,8 @@ def test_a_name_has_one_type_wherever_it_stands() -> None:
 
 
 def test_the_list_of_public_names_is_up_to_date() -> None:
-    """A new field is a new public name: added here with ``python -m support.json_walk`` in mind."""
+    """A new field of a record is a new public name: look at it twice, for it stays. In tests/, the list is
+    written by ``python -m support.json_walk > fixtures/json/version2_names.txt``."""
     assert (JSON / "version2_names.txt").read_text().split() == public_list()
 
 
