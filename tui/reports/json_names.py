@@ -251,5 +251,6 @@ SIGNAL_RECORDS: tuple[type, ...] = (
     host_frames.HostFrame,
     link_frames.PortFrame,
     link_frames.LinkFrame,
+    frame.SourceFrame,
 )
 """Evidence names fields of these."""

@@ -122,6 +122,12 @@ def broken_rules(printed: dict[str, Any]) -> Iterator[str]:
                 yield f"{path} cannot be {value}"
         if AMOUNT.fullmatch(key) and not key.endswith("_seconds") and not CAPACITY.fullmatch(key):
             yield f"{path} is a bare counter"
+        if (
+            key == "signal"
+            and isinstance(value, str)
+            and re.search(r"_since_start$|(?<!timestamp)(?<!duration)(?<!age)_seconds$", value)
+        ):
+            yield f"{path} names an inner field: {value}"
         if key == "missing" and isinstance(value, dict):
             missing: dict[str, Any] = value
             yield from (
@@ -270,6 +276,7 @@ def test_a_reason_stands_under_the_public_name() -> None:
 def test_evidence_names_the_public_field() -> None:
     assert public_signal("ecc_uncorrected_lifetime") == "ecc_uncorrected_errors_lifetime_total"
     assert public_signal("pcie_replays_since_start") == "pcie_replays_since_first_seen"
+    assert public_signal("busy_seconds") == "busy_duration_seconds"
     assert public_signal("utilization_ratio") == "utilization_ratio"
     assert public_signal("delay of the others in a step") == "delay of the others in a step"
 
