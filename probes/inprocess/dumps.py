@@ -7,7 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .commands import CommandError, give_up, reserve
+from .errors import CommandError
+from .output_file import give_up, reserve
 
 if TYPE_CHECKING:
     from .probe import Probe

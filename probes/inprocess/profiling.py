@@ -13,7 +13,8 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .commands import CommandError, give_up, reserve
+from .errors import CommandError
+from .output_file import give_up, reserve
 
 if TYPE_CHECKING:
     from . import layout
