@@ -195,7 +195,7 @@ class PictureScreen(Screen[None]):
 
     def action_signal(self) -> None:
         if self.selected is not None and self.selected.kind == "process":
-            self.gputop.ask_signal(self.selected)
+            self.gputop.requests.signal(self.selected)
         else:
             self.tell("select a process first")
 

@@ -52,7 +52,7 @@ class ProcessScreen(PictureScreen):
 
     def action_environment(self) -> None:
         if self.selected is not None:
-            self.gputop.ask_environment(self.selected)
+            self.gputop.requests.environment(self.selected)
         else:
             self.tell("select a process first")
 

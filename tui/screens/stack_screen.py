@@ -113,7 +113,7 @@ class StackScreen(PictureScreen):
         if rank is None:
             self.tell("there is no rank to look at")
             return
-        self.gputop.ask_exact_stack(Target("process", rank_target(rank).id))
+        self.gputop.requests.exact_stack(Target("process", rank_target(rank).id))
 
     def action_save(self) -> None:
         text, view = self._text(), self.view()
@@ -156,9 +156,9 @@ class StackScreen(PictureScreen):
         if pids == self._requested and now - self._requested_at < seconds / 3:
             return
         self._requested, self._requested_at = pids, now
-        self.gputop.take_stacks(pids, seconds)
+        self.gputop.requests.stacks(pids, seconds)
 
     def _withdraw(self) -> None:
         if self._requested:
-            self.gputop.take_stacks(self._requested, 0.0)
+            self.gputop.requests.stacks(self._requested, 0.0)
             self._requested = ()
