@@ -250,3 +250,9 @@ async def running(app: GputopApp, size: tuple[int, int] = (132, 43)) -> AsyncIte
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield pilot
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys, and wait until what they do is drawn."""
+    await pilot.press(*keys)
+    await pilot.pause()

@@ -7,9 +7,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ..drawing.explanations import Section
 from ..drawing.target import Block, Target, finding_target, gpu_target, process_target
 from ..panels.ledger import Account, accounts
 from ..panels.main import draw, processes_of, shown_causes
+from ..panels.main_terms import explained
 from ..session.view import View
 from .picture_screen import PictureScreen
 
@@ -41,6 +43,9 @@ class MainScreen(PictureScreen):
         if self._reported is None or self._reported[0] != key:
             self._reported = (key, accounts(view))
         return self._reported[1]
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        return explained(view, width, height, self._accounts(view))
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

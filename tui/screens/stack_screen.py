@@ -10,7 +10,11 @@ from textual.binding import Binding, BindingType
 
 from ...probes.model.job_frames import RankFrame
 from ...rules.closer_look import LOOK_SECONDS
+from ..drawing.explanations import Section, drawn_terms
 from ..drawing.target import Block, Target, rank_target
+from ..panels.rank_stack import TERMS as STACK_TERMS
+from ..panels.stack_groups import TERMS as GROUP_TERMS
+from ..panels.stack_tree import TERMS as TREE_TERMS
 from ..panels.stacks import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
 from ..reports.saving import save_text
 from ..reports.stacks_text import stacks_text
@@ -50,6 +54,14 @@ class StackScreen(PictureScreen):
 
     def draw(self, view: View, width: int, height: int) -> Block:
         return draw_stacks(view, self.gputop.shown_job.of(view), self._look, width, height)
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        text = self.draw(view, width, height).text
+        terms = drawn_terms([*STACK_TERMS, *TREE_TERMS], text)
+        return [
+            Section("Groups", [GROUP_TERMS[0], *drawn_terms(GROUP_TERMS[1:], text)]),
+            Section("Stacks", terms),
+        ]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [rank_target(rank) for rank in self._ranks(view)]
