@@ -9,6 +9,7 @@ import msgspec
 
 from ...probes.derive.step_statistics import RECENT
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
 from ..drawing.explanations import Section, column_terms
@@ -68,6 +69,8 @@ def state_text(rank: RankFrame) -> tuple[str, str]:
         return plain(rank.missing.get("phase", "no phase is reported")), "dim"
     if waits := long_waits(rank):
         return f"waits for {ranks_text(waits)}", "comm"
+    if not_counted(rank):
+        return "not counted", "warm"
     return "", "text"
 
 
