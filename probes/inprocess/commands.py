@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 from .errors import CommandError
 
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import ProbeLike
 
-__all__ = ["Command", "CommandError", "answer"]
-
-Command = Callable[["Probe", "dict[str, Any]"], "dict[str, object]"]
+Command = Callable[["ProbeLike", "dict[str, Any]"], "dict[str, object]"]
 
 
-def answer(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
+def answer(probe: ProbeLike, request: dict[str, Any]) -> dict[str, object]:
     """Do what a request asks for.
 
     Raises:
@@ -40,7 +38,7 @@ def answer(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
     return command(probe, request)
 
 
-def _status(probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
+def _status(probe: ProbeLike, _request: dict[str, Any]) -> dict[str, object]:
     torch = sys.modules.get("torch")
     return {
         "pid": os.getpid(),
