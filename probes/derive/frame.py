@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from ..jobs.grouping import group_jobs
 from ..model.frame import Frame, ProbeFrame, SourceFrame
-from ..model.process_key import Key, key_of
 from ..model.rank_history import RankHistory
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from .activity import with_activity
 from .cache import DeriveCache

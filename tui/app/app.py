@@ -23,7 +23,7 @@ from ..drawing.missing import why_missing
 from ..drawing.target import Target
 from ..screens.main_screen import MainScreen
 from ..screens.picture_screen import PictureScreen
-from ..session.shown_job import ShownJob
+from ..session.job_order import ShownJob
 from ..session.view import View, WatchLike
 from ..session.viewer import Reader
 from . import navigation

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ..drawing.target import Target
-from .shown_job import ShownJob
+from .job_order import ShownJob
 from .view import View
 from .viewer import Reader
 
