@@ -128,7 +128,7 @@ def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Bloc
         titled: a heading above tells which GPUs are out of sight; else the titles must.
     """
     gpus = view.frame.gpus
-    layout = _layout(width)
+    layout = layout_at(width)
     head = layout.header
     if not gpus:
         why = why_no_gpus(view.frame) or "no GPU is known yet"
@@ -155,11 +155,12 @@ def gpus_hidden(view: View, rows: int) -> str:
 
 def explained(width: int) -> Section:
     """For the help: the columns at this width."""
-    return Section("GPUs", column_terms(_layout(width)))
+    return Section("GPUs", column_terms(layout_at(width)))
 
 
 @lru_cache(16)
-def _layout(width: int) -> Layout[GpuRow]:
+def layout_at(width: int) -> Layout[GpuRow]:
+    """The columns that fit in so many cells."""
     columns = next(columns for least, columns in _LAYOUTS if width >= least)
     return lay_out(columns, width, 2 if width >= _TWO_GAPS_FROM else 1)
 

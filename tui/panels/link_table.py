@@ -63,7 +63,7 @@ def links_of(view: View) -> list[LinkFrame]:
 def link_rows(view: View, width: int, rows: int) -> Block:
     """The titles, and as many links as fit in ``rows`` lines with them."""
     links = links_of(view)
-    layout = _layout(width)
+    layout = layout_at(width)
     room = max(0, rows - 1)
     chosen = view.selected.id if view.selected and view.selected.kind == "link" else None
     at = next((at for at, link in enumerate(links) if link.id == chosen), None)
@@ -306,9 +306,10 @@ _COLUMNS: tuple[Column[LinkRow], ...] = (
 
 def explained(width: int) -> Section:
     """For the help: the columns at this width."""
-    return Section("Links", column_terms(_layout(width)))
+    return Section("Links", column_terms(layout_at(width)))
 
 
 @lru_cache(8)
-def _layout(width: int) -> Layout[LinkRow]:
+def layout_at(width: int) -> Layout[LinkRow]:
+    """The columns that fit in so many cells."""
     return lay_out(_COLUMNS, width)

@@ -49,7 +49,7 @@ def nvlink_lines(frame: Frame, gpu: GpuFrame, width: int, rows: int) -> list[Lin
     links = list(gpu.nvlinks)
     if len(links) > rows - 1:
         links.sort(key=lambda link: link.active is not False)
-    layout = _layout(width)
+    layout = layout_at(width)
     ends = dict(_gpus(frame))
     shown = [NvlinkRow(link, _end(link, ends)) for link in links[: max(0, rows - 1)]]
     return [layout.header, *map(layout.line, shown)][:rows]
@@ -204,9 +204,10 @@ _COLUMNS: tuple[Column[NvlinkRow], ...] = (
 
 def explained(width: int) -> Section:
     """For the help: the columns at this width."""
-    return Section("NVLinks of one GPU", column_terms(_layout(width)))
+    return Section("NVLinks of one GPU", column_terms(layout_at(width)))
 
 
 @lru_cache(8)
-def _layout(width: int) -> Layout[NvlinkRow]:
+def layout_at(width: int) -> Layout[NvlinkRow]:
+    """The columns that fit in so many cells."""
     return lay_out(_COLUMNS, width)

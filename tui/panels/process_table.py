@@ -58,7 +58,7 @@ def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: i
 
 def table_header(width: int) -> Line:
     """The titles."""
-    return _layout(width).header
+    return layout_at(width).header
 
 
 def row_block(view: View, row: ProcessRow, width: int) -> Block:
@@ -86,7 +86,7 @@ def _kept_line(row: ProcessRow, width: int) -> Line:
     if line is None:
         if len(_kept) >= _KEPT_MOST:
             _kept.clear()
-        line = _kept[looks] = _layout(width).line(row)
+        line = _kept[looks] = layout_at(width).line(row)
     return line
 
 
@@ -249,11 +249,12 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
 
 def explained(width: int) -> Section:
     """For the help: the columns at this width."""
-    return Section("Processes", column_terms(_layout(width)))
+    return Section("Processes", column_terms(layout_at(width)))
 
 
 @lru_cache(8)
-def _layout(width: int) -> Layout[ProcessRow]:
+def layout_at(width: int) -> Layout[ProcessRow]:
+    """The columns that fit in so many cells."""
     return lay_out(_COLUMNS, width)
 
 

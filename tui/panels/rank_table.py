@@ -46,7 +46,7 @@ def rank_block(
     count: str = "",
 ) -> Block:
     """The titles, and a row for each of these ranks; how many of how many they are, where not all."""
-    layout = _layout(width, _unit(job))
+    layout = layout_at(width, _unit(job))
     rows = [
         RankRow(rank, delays.get(rank.rank) if rank.rank is not None else None, view.shaded)
         for rank in with_attributed_waits(ranks, job, view.judgement)
@@ -167,11 +167,12 @@ def _note(row: RankRow, width: int) -> Spans:
 
 def explained(job: JobFrame, width: int) -> Section:
     """For the help: the columns at this width."""
-    return Section("Ranks", column_terms(_layout(width, _unit(job))))
+    return Section("Ranks", column_terms(layout_at(width, _unit(job))))
 
 
 @lru_cache(16)
-def _layout(width: int, unit: str) -> Layout[RankRow]:
+def layout_at(width: int, unit: str) -> Layout[RankRow]:
+    """The columns that fit in so many cells, with the rate in that unit."""
     field = "tokens_per_second" if unit == "tok/s" else "samples_per_second"
     columns: tuple[Column[RankRow], ...] = (
         Column(

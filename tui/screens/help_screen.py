@@ -53,27 +53,33 @@ class HelpScreen(PictureScreen):
 
     def __init__(self, about: PictureScreen) -> None:
         super().__init__()
-        self._about = about
+        self.about = about
         self._keys = all_keys(about)
-        self._first = 0
+        self.first = 0
+        """Line of all of it at the top."""
         self._drawn: tuple[tuple[int, int], list[Line], list[int]] | None = None
         """A size with the lines of all of it, and where in them each part begins."""
 
     def draw(self, view: View, width: int, height: int) -> Block:
         body, _ = self._body(view, width, height)
         room = height - 2
-        self._first = max(0, min(self._first, len(body) - room))
-        upto = min(len(body), self._first + room)
-        lines = [top_line(view, width), _position(self._first, upto, len(body), width)]
-        lines += body[self._first : upto]
+        self.first = max(0, min(self.first, len(body) - room))
+        upto = min(len(body), self.first + room)
+        lines = [top_line(view, width), _position(self.first, upto, len(body), width)]
+        lines += body[self.first : upto]
         return Block.of(lines + [blank(width)] * (height - len(lines)))
+
+    @property
+    def body(self) -> list[Line]:
+        """All of it as drawn last, in sight or not."""
+        return self._drawn[1] if self._drawn else []
 
     def _body(self, view: View, width: int, height: int) -> tuple[list[Line], list[int]]:
         """Of the moment at which help was called: what stands below must not move while it is read."""
         if self._drawn is None or self._drawn[0] != (width, height):
-            shown = self._about.view() or view
-            text = self._about.draw(shown, width, height).text
-            sections = self._about.explained(shown, width, height)
+            shown = self.about.view() or view
+            text = self.about.draw(shown, width, height).text
+            sections = self.about.explained(shown, width, height)
             body, parts = _joined(self._keys, _marks_in(text), sections, width)
             self._drawn = ((width, height), body, parts)
         return self._drawn[1:]
@@ -82,7 +88,7 @@ class HelpScreen(PictureScreen):
         return ()
 
     def action_move(self, steps: int) -> None:
-        self._first = max(0, self._first + steps)
+        self.first = max(0, self.first + steps)
         self.redraw()
 
     def action_part(self, step: int) -> None:
@@ -90,9 +96,9 @@ class HelpScreen(PictureScreen):
         if self._drawn is None:
             return
         _, body, parts = self._drawn
-        after = [at for at in parts if at > self._first]
-        before = [at for at in parts if at < self._first]
-        self._first = (after or [len(body)])[0] if step > 0 else (before or [0])[-1]
+        after = [at for at in parts if at > self.first]
+        before = [at for at in parts if at < self.first]
+        self.first = (after or [len(body)])[0] if step > 0 else (before or [0])[-1]
         self.redraw()
 
 

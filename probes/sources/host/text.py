@@ -24,7 +24,7 @@ _MOST_NODES = 1024
 
 
 class CpuTicks(NamedTuple):
-    """Over all cores."""
+    """CPU time over all cores since the start, in ticks."""
 
     busy: int
     waiting: int

@@ -43,12 +43,12 @@ LAYOUTS: list[Layout[Any]] = [
     layout
     for width in range(60, 260, 7)
     for layout in (
-        gpu_table._layout(width),
-        link_table._layout(width),
-        nvlink_table._layout(width),
-        process_table._layout(width),
-        rank_table._layout(width, "tok/s"),
-        rank_table._layout(width, "smp/s"),
+        gpu_table.layout_at(width),
+        link_table.layout_at(width),
+        nvlink_table.layout_at(width),
+        process_table.layout_at(width),
+        rank_table.layout_at(width, "tok/s"),
+        rank_table.layout_at(width, "smp/s"),
     )
 ]
 
@@ -68,8 +68,8 @@ def names(sections: Sequence[Section]) -> set[str]:
 
 def help_lines(app: GputopApp) -> list[str]:
     screen = app.screen
-    assert isinstance(screen, HelpScreen) and screen._drawn is not None
-    return [text_of(line) for line in screen._drawn[1]]
+    assert isinstance(screen, HelpScreen)
+    return [text_of(line) for line in screen.body]
 
 
 def test_every_column_says_what_it_is() -> None:
@@ -115,11 +115,11 @@ async def test_help_is_whole_and_can_be_read_at_every_size(
     async with running(app, size) as pilot:
         await press(pilot, *KEYS[name], "question_mark")
         screen = app.screen
-        assert isinstance(screen, HelpScreen) and screen._drawn is not None
-        body = screen._drawn[1]
+        assert isinstance(screen, HelpScreen)
+        body = screen.body
         assert all(spans_width(line) == size[0] for line in body)
         lines = help_lines(app)
-        sections = screen._about.explained(screen._about.view() or view(), size[0], size[1] - 1)
+        sections = screen.about.explained(screen.about.view() or view(), size[0], size[1] - 1)
         assert sections
         joined = re.sub(r"\s+", " ", " ".join(lines)) if size[0] < 120 else "\n".join(lines)
         for section in sections:
@@ -129,7 +129,7 @@ async def test_help_is_whole_and_can_be_read_at_every_size(
                 if size[0] < 120:
                     assert term.about in joined
         await press(pilot, "end")
-        assert screen._first == max(0, len(body) - (size[1] - 3))
+        assert screen.first == max(0, len(body) - (size[1] - 3))
 
 
 async def test_what_is_listed_follows_the_width() -> None:
@@ -206,26 +206,17 @@ async def test_tab_goes_from_part_to_part() -> None:
     async with running(app, (80, 24)) as pilot:
         await press(pilot, "question_mark")
         screen = app.screen
-        assert isinstance(screen, HelpScreen) and screen._drawn is not None
+        assert isinstance(screen, HelpScreen)
         lines = help_lines(app)
         await press(pilot, "tab", "tab")
-        assert lines[screen._first].strip() == "GPUs"
+        assert lines[screen.first].strip() == "GPUs"
         await press(pilot, "shift+tab", "shift+tab")
-        assert lines[screen._first].strip() == "Keys"
+        assert lines[screen.first].strip() == "Keys"
 
 
 async def test_a_mark_that_is_not_on_the_screen_is_not_explained() -> None:
-    hot, cold = (
-        [line async for line in _help("thermal-throttle")],
-        [line async for line in _help("healthy")],
-    )
-    assert any("held down by heat" in line for line in hot)
-    assert not any("held down by heat" in line for line in cold)
-
-
-async def _help(scenario: str) -> Any:
-    app, _ = app_of(judgement(scenario))
-    async with running(app, (132, 43)) as pilot:
-        await press(pilot, "question_mark")
-        for line in help_lines(app):
-            yield line
+    for scenario, expected in (("thermal-throttle", True), ("healthy", False)):
+        app, _ = app_of(judgement(scenario))
+        async with running(app, (132, 43)) as pilot:
+            await press(pilot, "question_mark")
+            assert any("held down by heat" in line for line in help_lines(app)) is expected
