@@ -11,7 +11,6 @@ from ..drawing.explanations import Section
 from ..drawing.target import Block, Target, finding_target, gpu_target, process_target
 from ..panels.ledger import Account, accounts
 from ..panels.main import draw, processes_of, shown_causes
-from ..panels.main_terms import explained
 from ..session.view import View
 from .picture_screen import PictureScreen
 
@@ -45,6 +44,8 @@ class MainScreen(PictureScreen):
         return self._reported[1]
 
     def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        from ..panels.main_terms import explained  # not needed for the first picture
+
         return explained(view, width, height, self._accounts(view))
 
     def targets(self, view: View) -> Sequence[Target]:
