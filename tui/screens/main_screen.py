@@ -31,7 +31,7 @@ class MainScreen(PictureScreen):
     def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
         from ..panels.main_terms import explained  # not needed for the first picture
 
-        return explained(view, width, height, self._accounts(view))
+        return explained(view, width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

@@ -149,7 +149,7 @@ def test_absurd_nodes_are_drawn(state: dict[str, int | str]) -> None:
         terminal.wait_for("── Findings")
         for keys in ("j", "Enter", "Escape", "4", "6", "?"):
             terminal.type(keys)
-        terminal.wait_for("Marks")
+        terminal.wait_for("Keys")
         terminal.type("q")
         terminal.wait_for("exit code 0")
 
