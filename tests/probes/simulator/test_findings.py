@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
@@ -46,8 +47,9 @@ def every_finding(scenario: str, step: int) -> Iterator[Finding]:
     node = SimulatedNode(scenario, start_time_seconds=1.79e9)
     engine = Engine(make_rules(ODD))
     frame: Frame | None = None
+    cache = DeriveCache()
     for elapsed in range(-PAST_SECONDS, 1, step):
-        frame = derive(frame, node.sample_at(float(elapsed)))
+        frame = derive(frame, node.sample_at(float(elapsed)), cache)
         yield from engine.judge(frame).findings
 
 
@@ -98,7 +100,8 @@ def test_loaders_that_wait_by_turns_are_not_suspected_to_be_stuck(scenario: str)
     node = SimulatedNode(scenario, start_time_seconds=1.79e9)
     engine = Engine(make_rules())
     frame: Frame | None = None
+    cache = DeriveCache()
     for elapsed in range(-PAST_SECONDS, 61):
-        frame = derive(frame, node.sample_at(float(elapsed)))
+        frame = derive(frame, node.sample_at(float(elapsed)), cache)
         found = {each.id for each in engine.judge(frame).findings}
         assert "HST107" not in found, elapsed

@@ -25,7 +25,7 @@ from gputop.tui.widgets.canvas import Canvas
 from gputop.tui.widgets.keys import all_keys
 
 from support.ready_process import ready
-from support.tui_watch import Clock, app_of, judgement, played, running, with_gpu
+from support.tui_watch import Clock, app_of, judgement, played, press, running, with_gpu
 
 SIZE = (132, 43)
 
@@ -41,11 +41,6 @@ def shown(app: GputopApp) -> str:
 def the_screen(app: GputopApp) -> PictureScreen:
     assert isinstance(app.screen, PictureScreen)
     return app.screen
-
-
-async def press(pilot: Pilot[int], *keys: str) -> None:
-    await pilot.press(*keys)
-    await pilot.pause()
 
 
 @pytest.mark.parametrize(
