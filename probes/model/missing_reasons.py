@@ -18,3 +18,6 @@ NO_PERMISSION = "no permission"
 
 
 NO_VALUE = "driver gave no value"
+
+
+NO_FANS = "this board has no fans of its own"

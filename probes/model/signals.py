@@ -64,6 +64,7 @@ class Signal(msgspec.Struct, frozen=True):
 
 _WHOLE = (1.0,)
 _GPM = "GPM (Hopper or later)"
+_FAN = "a fan on the board"
 _NVLINK = "NVLink"
 _PSI = "a kernel that accounts for pressure (psi=1)"
 _PCIE = ("pcie_limit_bytes_per_second",)
@@ -159,6 +160,25 @@ SIGNALS: tuple[Signal, ...] = (
         moving=True,
     ),
     Signal("temperature_slowdown_celsius", "gpu", "chip slows at", "celsius"),
+    Signal("fan_count", "gpu", "fans", "count"),
+    Signal(
+        "fan_speed_ratio",
+        "gpu",
+        "fan set to",
+        "ratio",
+        kept=True,
+        chart=Chart("data", _WHOLE, always=False),
+        fact=True,
+        needs=_FAN,
+    ),
+    Signal(
+        "fan_rotations_per_second",
+        "gpu",
+        "fan turns at",
+        "rotations_per_second",
+        fact=True,
+        needs=f"{_FAN} and driver 565 or later",
+    ),
     Signal("memory_temperature_celsius", "gpu", "memory temperature", "celsius"),
     Signal("pcie_generation", "gpu", "PCIe generation", "count"),
     Signal("pcie_width", "gpu", "PCIe width", "lanes"),

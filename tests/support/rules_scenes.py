@@ -258,6 +258,7 @@ def _gpu(index: int, moment: float, changes: Changes) -> GpuReading:
         temperature_celsius=62.0,
         temperature_slowdown_celsius=87.0,
         memory_temperature_celsius=70.0,
+        fan_count=0,
         memory_temperature_max_celsius=95.0,
         sm_clock_hertz=1755e6,
         sm_clock_max_hertz=1980e6,
