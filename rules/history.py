@@ -26,6 +26,8 @@ NETWORK_SIGNALS = kept("network")
 PROCESS_SIGNALS = (*kept("process"), "blocked")
 """Of ranks and their workers. ``blocked`` is 1 in state D, else 0: its mean is a share of time."""
 CGROUP_SIGNALS = kept("cgroup")
+PRESSURE_SIGNALS = kept("pressure")
+"""Of control groups too."""
 PORT_SIGNALS = kept("port")
 """Of RDMA ports; besides, ``errors KIND``: counters of that kind since the start, added up."""
 RANK_SIGNALS = kept("rank")
@@ -99,7 +101,7 @@ class History:
         return self._series(f"process {pid}", signal)
 
     def cgroup(self, path: str, signal: str) -> Series:
-        """A signal of `CGROUP_SIGNALS`."""
+        """A signal of `CGROUP_SIGNALS` or `PRESSURE_SIGNALS`."""
         return self._series(f"cgroup {path}", signal)
 
     def port(self, device: str, port: int, signal: str) -> Series:
@@ -201,6 +203,7 @@ _of_host = _values_of(HOST_SIGNALS)
 _of_network = _values_of(NETWORK_SIGNALS)
 _of_process = _values_of(kept("process"))
 _of_cgroup = _values_of(CGROUP_SIGNALS)
+_of_pressure = _values_of(PRESSURE_SIGNALS)
 _of_port = _values_of(PORT_SIGNALS)
 _of_rank = _values_of(RANK_SIGNALS)
 _ERROR_COLUMNS = tuple(f"errors {kind}" for kind in ERROR_KINDS)
@@ -248,3 +251,5 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
             yield subject, _ERROR_COLUMNS, tuple(errors)
     for group in frame.cgroups:
         yield f"cgroup {group.path}", CGROUP_SIGNALS, _of_cgroup(group)
+    for pressure in frame.pressures:
+        yield f"cgroup {pressure.path}", PRESSURE_SIGNALS, _of_pressure(pressure)

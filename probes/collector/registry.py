@@ -43,6 +43,7 @@ LINES = (
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),
     Line("inprocess", "page.source:make", ("probes",), False, "inprocess"),
     Line("cgroups", "host.cgroup:make", ("cgroups",), False, "cgroups"),
+    Line("pressure", "host.pressure:make", ("pressures",), False, "pressure"),
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),

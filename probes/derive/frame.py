@@ -15,7 +15,7 @@ from .activity import with_activity
 from .exited_ranks import exited_ranks, pending_exits
 from .extend import extend
 from .gpu import derive_gpus
-from .host import derive_cgroups, derive_host
+from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
 from .link import derive_links
 from .placement import derive_placements
@@ -65,6 +65,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         placements=derive_placements(current, jobs, topology),
         host=host,
         cgroups=derive_cgroups(previous, current),
+        pressures=derive_pressures(previous, current),
         probes=tuple(
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
             for probe in current.probes

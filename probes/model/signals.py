@@ -67,6 +67,7 @@ _GPM = "GPM (Hopper or later)"
 _FAN = "a fan on the board"
 _NVLINK = "NVLink"
 _PSI = "a kernel that accounts for pressure (psi=1)"
+_PSI_2 = f"control groups of version 2, and {_PSI}"
 _PCIE = ("pcie_limit_bytes_per_second",)
 _NVLINKS = ("nvlink_limit_bytes_per_second",)
 _RATE = "bytes_per_second"
@@ -259,6 +260,27 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("state", "process", "state"),
     Signal("wait_channel", "process", "waits in"),
     Signal("throttled_ratio", "cgroup", "throttled", "ratio", kept=True, needs="a CPU quota"),
+    Signal(
+        "pressure_cpu_ratio",
+        "pressure",
+        "CPU pressure",
+        "ratio",
+        kept=True,
+        fact=True,
+        needs=_PSI_2,
+    ),
+    Signal(
+        "pressure_memory_ratio",
+        "pressure",
+        "memory pressure",
+        "ratio",
+        kept=True,
+        fact=True,
+        needs=_PSI_2,
+    ),
+    Signal(
+        "pressure_io_ratio", "pressure", "IO pressure", "ratio", kept=True, fact=True, needs=_PSI_2
+    ),
     Signal("state", "port", "state"),
     Signal("rate_bytes_per_second", "port", "rate", _RATE),
     Signal("rx_bytes_per_second", "port", "in", _RATE, kept=True),

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gputop.probes.model.host_readings import PressureReading
 from gputop.probes.model.rank_readings import BlockedFile
 from gputop.rules.causes import with_causes
 from gputop.rules.finding import Finding, Subject
@@ -312,6 +313,54 @@ def test_too_few_cores_that_ranks_wait_for_is_a_warning() -> None:
 )
 def test_enough_cores(script: Script) -> None:
     assert "HST111" not in play(script, 35).ever()
+
+
+def pressed(job: float | None, node: float) -> Script:
+    """All share 16 cores; the job's group, and the node, wait for so large a share of the time."""
+    masks = {pid: {"allowed_cpus": 16} for pid in (LAUNCHER, *map(rank_pid, range(GPUS)))}
+
+    def script(second: float) -> Changes:
+        moment = BEGAN + second
+        waited = None if job is None else job * moment
+        group = PressureReading(
+            path=JOB_GROUP, monotonic_seconds=moment, pressure_cpu_some_seconds=waited
+        )
+        host = {"pressure_cpu_some_seconds": node * moment}
+        return Changes(processes=masks, pressures=(group,), host=host)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("job", "node", "severity", "signal"),
+    [
+        (0.4, 0.0, "warning", "CPU pressure of its group"),
+        (0.0, 0.4, "info", "CPU pressure of its group"),
+        (None, 0.4, "warning", "pressure_cpu_ratio"),
+        (None, 0.0, "info", "pressure_cpu_ratio"),
+    ],
+    ids=["the job waits", "others wait", "not known of the job", "nobody waits"],
+)
+def test_whether_the_job_itself_waits_for_cores(
+    job: float | None, node: float, severity: str, signal: str
+) -> None:
+    found = play(pressed(job, node), 36).one("HST111")
+    assert found.severity == severity
+    waited = evidence(found, signal)
+    assert waited.value == pytest.approx(node if job is None else job)
+    assert waited.mean_seconds == 30.0
+
+
+def test_pressure_in_the_group_is_evidence_of_its_throttling() -> None:
+    def script(second: float) -> Changes:
+        changes = throttled(0.2)(second)
+        changes.pressures = pressed(0.6, 0.0)(second).pressures
+        return changes
+
+    waited = evidence(play(script, 41).one("HST110"), "pressure_cpu_ratio")
+    assert waited.value == pytest.approx(0.6)
+    without = play(throttled(0.2), 41).one("HST110")
+    assert "pressure_cpu_ratio" not in {each.signal for each in without.evidence}
 
 
 def off_the_gpu(cores: float, delay: float = 0.0) -> Script:

@@ -21,7 +21,7 @@ from gputop.probes.model.gpu_readings import (
     NvlinkReading,
     XidReading,
 )
-from gputop.probes.model.host_readings import CgroupReading, HostReading
+from gputop.probes.model.host_readings import CgroupReading, HostReading, PressureReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
     PlacementReading,
@@ -75,6 +75,7 @@ class Changes:
     gone_gpus: Sequence[int] = ()
     host: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    pressures: Sequence[PressureReading] = ()
     xids: Sequence[XidReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
@@ -139,6 +140,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         ),
         processes=tuple(_processes(moment, changes)),
         cgroups=(_changed(_cgroup(moment), changes.cgroup),),
+        pressures=tuple(changes.pressures),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
         probes=tuple(changes.probes),

@@ -59,9 +59,20 @@ def grouped_lines(groups: Iterable[Group], width: int) -> list[Line]:
 def signal_facts(subject: Any, of: SignalOf) -> Iterable[Fact]:
     """The signals that the table lists as facts, as far as they are there."""
     for signal in signals_of(of):
-        value = getattr(subject, signal.name) if signal.fact else None
+        value = getattr(subject, signal.name, None) if signal.fact else None
         if value is not None:
             yield signal.words, format.quantity(value, signal.unit), "text"
+
+
+def missing_facts(subject: Any, of: SignalOf) -> Iterable[str]:
+    """The others of them, by reason: ``CPU pressure, IO pressure: no permission``."""
+    by_reason: dict[str, list[str]] = {}
+    for signal in signals_of(of):
+        if signal.fact and subject is not None and getattr(subject, signal.name) is None:
+            reason = subject.missing.get(signal.name, "not read yet")
+            by_reason.setdefault(reason, []).append(signal.words)
+    for reason, names in by_reason.items():
+        yield f"{', '.join(names)}: {reason}"
 
 
 def _fact_lines(fact: Fact, width: int) -> list[Line]:
