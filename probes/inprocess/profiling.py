@@ -101,7 +101,7 @@ class _Recording:
         if self.step_ended in self._probe.at_step_end:
             self._probe.at_step_end.remove(self.step_ended)
 
-    def told(self) -> dict[str, object]:
+    def reported(self) -> dict[str, object]:
         return {
             "state": self.state,
             "reason": self.reason,
@@ -128,12 +128,12 @@ def profile(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
         if _current is not None and _current.busy():
             raise CommandError("another recording is not done yet")
         _current = _Recording(probe, steps, reserve(request.get("path")))
-        return _current.told()
+        return _current.reported()
 
 
 def status(_probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
     """How far the newest recording is."""
-    return _current.told() if _current is not None else {"state": "none"}
+    return _current.reported() if _current is not None else {"state": "none"}
 
 
 def cancel(_probe: Probe, _request: dict[str, Any]) -> dict[str, object]:

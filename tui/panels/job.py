@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple
 
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ...rules.progress import overdue_seconds
+from ...rules.progress import not_counted, overdue_seconds
 from ..drawing import format
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
@@ -150,6 +150,9 @@ def _summary(view: View, job: JobFrame, jobs: Sequence[JobFrame]) -> list[str]:
     if steps:
         behind = f" to {format.grouped(max(steps))}" if min(steps) != max(steps) else ""
         parts.append(f"step {format.grouped(min(steps))}{behind}")
+    uncounted = [name_of_rank(rank) for rank in alive if not_counted(rank)]
+    if uncounted:
+        parts.append(f"steps of {', '.join(uncounted[:4])} not counted")
     overdue = overdue_seconds(job)
     if overdue is not None:
         parts.append(f"no step for {format.duration(overdue)}")

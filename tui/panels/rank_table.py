@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 import msgspec
 
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
 from ..drawing.glyphs import DASH, DOT
@@ -65,6 +66,8 @@ def state_text(rank: RankFrame) -> tuple[str, str]:
         return plain(rank.missing.get("phase", "no phase is reported")), "dim"
     if waits := long_waits(rank):
         return f"waits for {ranks_text(waits)}", "comm"
+    if not_counted(rank):
+        return "not counted", "warm"
     return "", "text"
 
 

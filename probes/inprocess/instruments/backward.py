@@ -26,6 +26,7 @@ class Backward(Patching):
     """
 
     name = "backward"
+    counts_steps = 2
 
     def __init__(self, probe: Probe, begins: Callable[[], None], done: Callable[[], None]) -> None:
         super().__init__(probe)

@@ -1,4 +1,4 @@
-"""What the frameworks do that cannot be told from torch alone."""
+"""What the frameworks do that cannot be reported from torch alone."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class Frameworks(Patching):
 
     Args:
         probe: it reports to.
-        forward: is told of the forwards.
+        forward: is called for the forwards.
     """
 
     name = "frameworks"
+    counts_steps = 1
 
     def __init__(self, probe: Probe, forward: Forward) -> None:
         super().__init__(probe)
