@@ -35,6 +35,8 @@ class Chart(msgspec.Struct, frozen=True):
     full: tuple[str | float, ...] = ()
     """What it can be at most: the first of these fields that is there, or a number. Where none is, the
     scale ends at the most that was seen."""
+    title: str = ""
+    """Its own, where the signal's words leave no room for the numbers."""
     always: bool = True
     """Else it is left out where the value is missing: most boards have none."""
 
@@ -121,7 +123,7 @@ SIGNALS: tuple[Signal, ...] = (
         "memory used",
         "bytes",
         kept=True,
-        chart=Chart("memory", ("memory_total_bytes",)),
+        chart=Chart("memory", ("memory_total_bytes",), title="memory"),
         in_row=True,
         moving=True,
         needs="memory of its own",

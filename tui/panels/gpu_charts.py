@@ -50,7 +50,8 @@ def _lines(
     most = max((*present, getattr(gpu, signal.name) or 0.0))
     top = _top(of, gpu)
     drawn = chart(values, width, tall, max(top or 0.0, most) or 1.0)
-    return [_title(signal, top, gpu, present, most, width), *[((row, of.role),) for row in drawn]]
+    head = LineBuilder(width).add(of.title or signal.words, "title").gap()
+    return [_head(head, signal, top, gpu, present, most), *[((row, of.role),) for row in drawn]]
 
 
 def _top(of: Chart, gpu: GpuFrame) -> float | None:
@@ -65,15 +66,14 @@ def cell_seconds(history: History, width: int) -> float:
     return next((seconds for seconds in _CELL_SECONDS if seconds >= needed), _CELL_SECONDS[-1])
 
 
-def _title(
+def _head(
+    line: LineBuilder,
     signal: Signal,
     top: float | None,
     gpu: GpuFrame,
     present: Sequence[float],
     most: float,
-    width: int,
 ) -> Line:
-    line = LineBuilder(width).add(signal.words, "title").gap()
     value = getattr(gpu, signal.name)
     if value is None:
         return line.add(plain(gpu.missing.get(signal.name, "not read yet")), "dim").line()
