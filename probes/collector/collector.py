@@ -174,6 +174,7 @@ class Collector:
             node=self._node,
             interval_seconds=self._interval,
             boot_id=self._boot_id,
+            suspended_seconds=_suspended_seconds(),
             sources=statuses,
             **filled,
         )
@@ -199,3 +200,8 @@ def _index_of(gpu: GpuReading) -> int:
 
 def _held(interval_seconds: float) -> float:
     return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, interval_seconds))
+
+
+def _suspended_seconds() -> float:
+    asleep = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+    return max(0.0, round(asleep, 2))

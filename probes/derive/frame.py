@@ -53,6 +53,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         interval_seconds=current.interval_seconds,
         node=current.node,
         boot_id=current.boot_id,
+        suspended_seconds=current.suspended_seconds,
         driver_version=driver.driver_version if driver else None,
         nvml_version=driver.nvml_version if driver else None,
         cuda_version=driver.cuda_version if driver else None,

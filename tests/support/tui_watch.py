@@ -21,6 +21,7 @@ from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Finding, Judgement, Severity, Subject
 from gputop.rules.history import History
+from gputop.rules.ledger import accounts
 from gputop.tui.app.app import GputopApp
 from gputop.tui.session.view import View
 
@@ -70,7 +71,9 @@ def view(judged: Judgement | None = None, **changes: Any) -> View:
 
 def changed(judged: Judgement, **frame: Any) -> Judgement:
     """The judgement of another frame."""
-    return msgspec.structs.replace(judged, frame=msgspec.structs.replace(judged.frame, **frame))
+    other = msgspec.structs.replace(judged.frame, **frame)
+    again = accounts(other, played("healthy")[2], judged.active)
+    return msgspec.structs.replace(judged, frame=other, accounts=again)
 
 
 def with_gpu(judged: Judgement, index: int, **fields: Any) -> Judgement:

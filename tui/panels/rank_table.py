@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 import msgspec
 
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...rules.attributed_waits import with_attributed_waits
 from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
@@ -17,7 +18,6 @@ from ..drawing.phase_marks import phase_bar
 from ..drawing.rank_words import STOPPED, name_of_rank, ranks_text
 from ..drawing.target import Block, rank_target
 from ..session.view import View
-from .attributed_waits import with_attributed_waits
 from .gpu_cells import phase_spans
 from .rank_delays import Delay
 
@@ -46,7 +46,7 @@ def rank_block(
     layout = _layout(width, _unit(job))
     rows = [
         RankRow(rank, delays.get(rank.rank) if rank.rank is not None else None, view.shaded)
-        for rank in with_attributed_waits(ranks, job, view.judgement)
+        for rank in with_attributed_waits(ranks, job, view.judgement.active)
     ]
     lines = [
         chosen_line(_line(row, layout), view.selected == rank_target(row.rank)) for row in rows

@@ -8,12 +8,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from ..drawing.target import Block, Target, finding_target, gpu_target, process_target
-from ..panels.ledger import Account, accounts
 from ..panels.main import draw, processes_of, shown_causes
 from ..session.view import View
 from .picture_screen import PictureScreen
-
-ACCOUNT_SECONDS = 2.0
 
 
 class MainScreen(PictureScreen):
@@ -27,20 +24,8 @@ class MainScreen(PictureScreen):
 
     WITHOUT = frozenset()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._reported: tuple[tuple[str, float], list[Account]] | None = None
-
     def draw(self, view: View, width: int, height: int) -> Block:
-        return draw(view, width, height, self._accounts(view))
-
-    def _accounts(self, view: View) -> list[Account]:
-        """A mean over a minute need not be worked out anew each second."""
-        frame = view.frame
-        key = (frame.boot_id, frame.monotonic_seconds // ACCOUNT_SECONDS)
-        if self._reported is None or self._reported[0] != key:
-            self._reported = (key, accounts(view))
-        return self._reported[1]
+        return draw(view, width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

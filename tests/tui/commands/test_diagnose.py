@@ -128,7 +128,7 @@ def test_a_rank_that_was_killed_is_not_reported_as_if_it_lived() -> None:
     assert f"rank 0  pid {pid}  has ended " in done.stdout and "SIGKILL" in done.stdout
     assert f"pid {pid}  state" not in done.stdout
     assert report["job"]["ranks"] == [] and report["groups"] == []
-    assert [(each["pid"], each["signal"]) for each in report["ended_ranks"]] == [(pid, 9)]
+    assert [(each["pid"], each["exit_signal"]) for each in report["exited_ranks"]] == [(pid, 9)]
 
 
 def test_a_process_without_python_that_ends() -> None:
