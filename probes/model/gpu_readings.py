@@ -101,7 +101,7 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     fan_count: int | None = None
     """Fans of the board's own; 0: the case cools it."""
     fan_speed_ratio: float | None = None
-    """What the slowest one is told to do, of its highest speed; a blocked fan does not do it."""
+    """What the slowest one is set to, of its highest speed; a blocked fan does not do it."""
     fan_rotations_per_second: float | None = None
     """What the slowest one does, by its tachometer."""
 

@@ -1,4 +1,4 @@
-"""The table of signals: each value that is watched over time, told as evidence or missed is named here once.
+"""The table of signals: each value that is watched over time, shown as evidence or missed is named here once.
 
 History, findings, charts, facts, ``gputop doctor`` and the texts on missing values read it. A row tells
 nothing of how its value is had: that is in the source (or ``derive``) that sets the field.

@@ -11,15 +11,15 @@ class FanStopped(GpuRule):
     """Fan stopped or failed while hot.
 
     Meaning:
-        The chip is hot and one of the board's own fans does not turn: it is told to stand still, or
-        it is told to turn and its tachometer shows that it does not.
+        The chip is hot and one of the board's own fans does not turn: it is set to stand still, or
+        it is set to turn and its tachometer shows that it does not.
     Impact:
         The chip goes on heating up until it lowers its clocks, and in the end switches itself off. In
         a synchronous job all ranks wait for it from the first lowered clock on.
     Diagnosis:
-        nvidia-smi -q -d TEMPERATURE,PERFORMANCE shows the fan's speed as it is told. A fan that is
-        told to stand still was set so by somebody (nvidia-settings, a fan daemon), or the board's
-        control of it is broken. One that does not do as told is blocked, worn out or unplugged. A
+        nvidia-smi -q -d TEMPERATURE,PERFORMANCE shows the fan's speed as it is set. A fan that was
+        set to stand still was set so by somebody (nvidia-settings, a fan daemon), or the board's
+        control of it is broken. One that does not do as set is blocked, worn out or unplugged. A
         board of which no fan is said to stand still, with a driver that reads no tachometer, may
         still have a blocked one: the speed alone is what was ordered, not what is done.
     Mitigation:
@@ -81,11 +81,11 @@ class FanStopped(GpuRule):
 
     def _state(self, gpu: GpuFrame) -> Literal["turns", "stopped", "failed", "unknown"]:
         """Of its slowest fan."""
-        told, turns = gpu.fan_speed_ratio, gpu.fan_rotations_per_second
+        setting, turns = gpu.fan_speed_ratio, gpu.fan_rotations_per_second
         if turns is not None and turns >= self.limit["least_rotations"]:
             return "turns"
-        if told is not None and told < self.limit["speed_ratio"]:
+        if setting is not None and setting < self.limit["speed_ratio"]:
             return "stopped"
         if turns is not None:
             return "failed"
-        return "unknown" if told is None else "turns"
+        return "unknown" if setting is None else "turns"

@@ -15,7 +15,7 @@ _VALUES = ("fan_speed_ratio", "fan_rotations_per_second")
 
 
 def read_fans(calls: Calls, fields: Fields, fans: int | None, why_unknown: str) -> None:
-    """The slowest fan, by what it is told to do and by what it does.
+    """The slowest fan, by what it is set to and by what it does.
 
     Args:
         calls: of the board.
@@ -27,8 +27,8 @@ def read_fans(calls: Calls, fields: Fields, fans: int | None, why_unknown: str) 
         fields.absent(NO_FANS if fans == 0 else why_unknown, *_VALUES)
         return
     numbers = range(min(fans, _MOST_FANS))
-    told = [calls.ask("nvmlDeviceGetFanSpeed_v2", fan).then(_speed) for fan in numbers]
-    fields.put("fan_speed_ratio", _slowest(told))
+    speeds = [calls.ask("nvmlDeviceGetFanSpeed_v2", fan).then(_speed) for fan in numbers]
+    fields.put("fan_speed_ratio", _slowest(speeds))
     turns = [_tachometer(calls, fan).then(_rotations) for fan in numbers]
     fields.put("fan_rotations_per_second", _slowest(turns))
 
