@@ -12,8 +12,8 @@ from ..model.frame import Frame, ProbeFrame
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.missing_reasons import NOT_COUNTED
 from ..model.probe_readings import ProbeReading
-from ..model.process_key import Key, key_of
 from ..model.rank_history import RankHistory
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from ..model.step_statistics import StepFigures
 from .dead_ranks import with_dead_ranks

@@ -17,10 +17,10 @@ from .job_frames import JobFrame, RankFrame
 from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
-from .process_key import Key, key_of
 from .rank_activity import ExitedRank
 from .rank_history import RankHistory
 from .rank_readings import CommunicatorReading, StackReading, ThreadsReading
+from .reading import Key, key_of
 from .sample import SourceStatus
 from .topology_frames import PlacementFrame, TopologyFrame
 

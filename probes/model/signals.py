@@ -37,6 +37,8 @@ class Chart(msgspec.Struct, frozen=True):
     scale ends at the most that was seen."""
     title: str = ""
     """Its own, where the signal's words leave no room for the numbers."""
+    about: str = ""
+    """For the help: what it is, over which time, and who measures it."""
     always: bool = True
     """Else it is left out where the value is missing: most boards have none."""
 
@@ -81,7 +83,11 @@ SIGNALS: tuple[Signal, ...] = (
         "utilization",
         "ratio",
         kept=True,
-        chart=Chart("gauge", _WHOLE),
+        chart=Chart(
+            "gauge",
+            _WHOLE,
+            about="Share of the time in which any kernel ran, however small; the driver's own window of 1/6 to 1 s. NVML.",
+        ),
         in_row=True,
         moving=True,
         needs="a GPU that is not split by MIG",
@@ -92,7 +98,11 @@ SIGNALS: tuple[Signal, ...] = (
         "SM active",
         "ratio",
         kept=True,
-        chart=Chart("gauge", _WHOLE),
+        chart=Chart(
+            "gauge",
+            _WHOLE,
+            about="How many of the chip's multiprocessors had work. Near 0 under a high utilization, the SMs idle while a kernel waits or polls. GPM: Hopper and newer.",
+        ),
         in_row=True,
         needs=_GPM,
     ),
@@ -103,7 +113,11 @@ SIGNALS: tuple[Signal, ...] = (
         "tensor active",
         "ratio",
         kept=True,
-        chart=Chart("gauge", _WHOLE),
+        chart=Chart(
+            "gauge",
+            _WHOLE,
+            about="Share of the time in which the tensor cores were busy. GPM: Hopper and newer.",
+        ),
         in_row=True,
         needs=_GPM,
     ),
@@ -113,7 +127,11 @@ SIGNALS: tuple[Signal, ...] = (
         "DRAM active",
         "ratio",
         kept=True,
-        chart=Chart("gauge", _WHOLE),
+        chart=Chart(
+            "gauge",
+            _WHOLE,
+            about="Share of the time in which the interface to the GPU's memory was busy. GPM: Hopper and newer.",
+        ),
         in_row=True,
         needs=_GPM,
     ),
@@ -123,7 +141,12 @@ SIGNALS: tuple[Signal, ...] = (
         "memory used",
         "bytes",
         kept=True,
-        chart=Chart("memory", ("memory_total_bytes",), title="memory"),
+        chart=Chart(
+            "memory",
+            ("memory_total_bytes",),
+            title="memory",
+            about="GPU memory allocated by processes, against all of it. NVML.",
+        ),
         in_row=True,
         moving=True,
         needs="memory of its own",
@@ -135,7 +158,9 @@ SIGNALS: tuple[Signal, ...] = (
         "power",
         "watts",
         kept=True,
-        chart=Chart("data", ("power_limit_watts",)),
+        chart=Chart(
+            "data", ("power_limit_watts",), about="Power draw, against the limit in force. NVML."
+        ),
         in_row=True,
         moving=True,
     ),
@@ -146,7 +171,11 @@ SIGNALS: tuple[Signal, ...] = (
         "SM clock",
         "hertz",
         kept=True,
-        chart=Chart("memory", ("sm_clock_max_hertz",)),
+        chart=Chart(
+            "memory",
+            ("sm_clock_max_hertz",),
+            about="Clock of the multiprocessors, against the highest of the chip. NVML.",
+        ),
         in_row=True,
         moving=True,
     ),
@@ -158,7 +187,11 @@ SIGNALS: tuple[Signal, ...] = (
         "temperature",
         "celsius",
         kept=True,
-        chart=Chart("hot", ("temperature_slowdown_celsius", 100.0)),
+        chart=Chart(
+            "hot",
+            ("temperature_slowdown_celsius", 100.0),
+            about="Temperature of the chip, against the threshold from which it slows down. NVML.",
+        ),
         in_row=True,
         moving=True,
     ),
@@ -170,7 +203,12 @@ SIGNALS: tuple[Signal, ...] = (
         "fan set to",
         "ratio",
         kept=True,
-        chart=Chart("data", _WHOLE, always=False),
+        chart=Chart(
+            "data",
+            _WHOLE,
+            about="Speed of the slowest fan, as a share of its highest. NVML; boards that are cooled from outside have none.",
+            always=False,
+        ),
         fact=True,
         needs=_FAN,
     ),
@@ -193,7 +231,11 @@ SIGNALS: tuple[Signal, ...] = (
         "PCIe in",
         _RATE,
         kept=True,
-        chart=Chart("h2d", _PCIE),
+        chart=Chart(
+            "h2d",
+            _PCIE,
+            about="Bytes a second over PCIe into the GPU, against what the link carries as trained now. GPM or NVML.",
+        ),
         in_row=True,
     ),
     Signal(
@@ -202,7 +244,7 @@ SIGNALS: tuple[Signal, ...] = (
         "PCIe out",
         _RATE,
         kept=True,
-        chart=Chart("h2d", _PCIE),
+        chart=Chart("h2d", _PCIE, about="Bytes a second over PCIe out of the GPU."),
         in_row=True,
     ),
     Signal("pcie_replays_since_start", "gpu", "PCIe replays", "count", kept=True),
@@ -212,7 +254,11 @@ SIGNALS: tuple[Signal, ...] = (
         "NVLink in",
         _RATE,
         kept=True,
-        chart=Chart("comm", _NVLINKS),
+        chart=Chart(
+            "comm",
+            _NVLINKS,
+            about="Bytes a second over all NVLinks into the GPU, against the sum of those that are up. GPM or NVML.",
+        ),
         in_row=True,
         needs=_NVLINK,
     ),
@@ -222,7 +268,7 @@ SIGNALS: tuple[Signal, ...] = (
         "NVLink out",
         _RATE,
         kept=True,
-        chart=Chart("comm", _NVLINKS),
+        chart=Chart("comm", _NVLINKS, about="Bytes a second over all NVLinks out of the GPU."),
         in_row=True,
         needs=_NVLINK,
     ),

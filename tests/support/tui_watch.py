@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from textual.pilot import Pilot
 
+from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.gpu_frames import GpuFrame
@@ -38,10 +39,11 @@ def played(scenario: str) -> tuple[Judgement, Judgement, History]:
     node = SimulatedNode(scenario, start_time_seconds=UNIX)
     engine = Engine(make_rules())
     frame: Frame | None = None
+    cache = DeriveCache()
     judgements: list[Judgement] = []
     with unmeasured():
         for number in range(int(PAST_SECONDS / STEP_SECONDS), -2, -1):
-            frame = derive(frame, node.sample_at(-number * STEP_SECONDS))
+            frame = derive(frame, node.sample_at(-number * STEP_SECONDS), cache)
             judgements.append(engine.judge(frame))
     return judgements[-2], judgements[-1], engine.history
 
@@ -253,3 +255,9 @@ async def running(app: GputopApp, size: tuple[int, int] = (132, 43)) -> AsyncIte
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield pilot
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys, and wait until what they do is drawn."""
+    await pilot.press(*keys)
+    await pilot.pause()

@@ -10,6 +10,7 @@ from ...probes.model.signals import Chart, Signal, signals_of
 from ...rules.history import History
 from ..drawing import format
 from ..drawing.bars import chart
+from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, plain, right
 
@@ -17,14 +18,14 @@ _GAP = 3
 _CELL_SECONDS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 30.0, 60.0)
 
 
-_CHARTS = tuple((signal, signal.chart) for signal in signals_of("gpu") if signal.chart is not None)
+CHARTS = tuple((signal, signal.chart) for signal in signals_of("gpu") if signal.chart is not None)
 
 
 def curve_lines(gpu: GpuFrame, history: History, width: int, height: int) -> list[Line]:
     """All charts, two in a row, in about ``height`` lines."""
     shown = [
         (signal, chart)
-        for signal, chart in _CHARTS
+        for signal, chart in CHARTS
         if chart.always or getattr(gpu, signal.name) is not None
     ]
     each = (width - _GAP) // 2
@@ -40,6 +41,24 @@ def curve_lines(gpu: GpuFrame, history: History, width: int, height: int) -> lis
     return lines
 
 
+def explained() -> Section:
+    """For the help: all charts."""
+    window = Term(
+        "each chart",
+        "The value now, what it can be at most, and the least and most of the time shown. Each cell is a "
+        "mean over the same time; an empty one: not read.",
+    )
+    return Section(
+        "History",
+        [window, *(Term(title_of(signal, chart), chart.about) for signal, chart in CHARTS)],
+    )
+
+
+def title_of(signal: Signal, of: Chart) -> str:
+    """Above a chart."""
+    return of.title or signal.words
+
+
 def _lines(
     signal: Signal, of: Chart, gpu: GpuFrame, history: History, width: int, tall: int
 ) -> list[Line]:
@@ -50,7 +69,7 @@ def _lines(
     most = max((*present, getattr(gpu, signal.name) or 0.0))
     top = _top(of, gpu)
     drawn = chart(values, width, tall, max(top or 0.0, most) or 1.0)
-    head = LineBuilder(width).add(of.title or signal.words, "title").gap()
+    head = LineBuilder(width).add(title_of(signal, of), "title").gap()
     return [_head(head, signal, top, gpu, present, most), *[((row, of.role),) for row in drawn]]
 
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ..drawing.explanations import Section
 from ..drawing.target import Block, Target, finding_target, gpu_target, process_target
 from ..panels.main import draw, processes_of, shown_causes
 from ..session.view import View
@@ -26,6 +27,11 @@ class MainScreen(PictureScreen):
 
     def draw(self, view: View, width: int, height: int) -> Block:
         return draw(view, width, height)
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        from ..panels.main_terms import explained  # not needed for the first picture
+
+        return explained(view, width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
         return [
