@@ -192,9 +192,10 @@ class History:
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[float | None, ...]]:
     """What reads these fields of a subject."""
-    if len(names) > 1:
+    if len(names) != 1:
         return attrgetter(*names)
-    one: Callable[[Any], float | None] = attrgetter(names[0])
+    (name,) = names
+    one: Callable[[Any], float | None] = attrgetter(name)
     return lambda subject: (one(subject),)
 
 

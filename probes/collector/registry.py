@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..sources.context import Context
     from ..sources.protocol import Source
 
-_SOURCES = f"{__package__.rpartition('.')[0]}.sources"
+_SOURCES = f"{__name__.rsplit('.', 2)[0]}.sources"
 
 
 class Line(msgspec.Struct, frozen=True):
