@@ -103,7 +103,7 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     fan_speed_ratio: float | None = None
     """What the slowest one is set to, of its highest speed; a blocked fan does not do it."""
     fan_rotations_per_second: float | None = None
-    """What the slowest one does, by its tachometer."""
+    """The same in rotations: also what the driver intends."""
 
     sm_clock_hertz: float | None = None
     sm_clock_max_hertz: float | None = None

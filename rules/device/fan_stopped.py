@@ -11,17 +11,16 @@ class FanStopped(GpuRule):
     """Fan stopped or failed while hot.
 
     Meaning:
-        The chip is hot and one of the board's own fans does not turn: it is set to stand still, or
-        it is set to turn and its tachometer shows that it does not.
+        The chip is hot and the driver says of one of the board's own fans that it stands still: its
+        speed is set to (nearly) none, or it is at 0 rotations though it is set to turn.
     Impact:
         The chip goes on heating up until it lowers its clocks, and in the end switches itself off. In
         a synchronous job all ranks wait for it from the first lowered clock on.
     Diagnosis:
-        nvidia-smi -q -d TEMPERATURE,PERFORMANCE shows the fan's speed as it is set. A fan that was
-        set to stand still was set so by somebody (nvidia-settings, a fan daemon), or the board's
-        control of it is broken. One that does not do as set is blocked, worn out or unplugged. A
-        board of which no fan is said to stand still, with a driver that reads no tachometer, may
-        still have a blocked one: the speed alone is what was ordered, not what is done.
+        nvidia-smi -q -d TEMPERATURE,PERFORMANCE shows the fan's speed as it is set. A fan that is set
+        to stand still was set so by somebody (nvidia-settings, a fan daemon), or the board's control
+        of it is broken. Both numbers are the driver's intention (nvml.h): that a fan is blocked, worn
+        out or unplugged is seen by a rising temperature alone, and not by this rule.
     Mitigation:
         Give the control back to the board (nvidia-settings -a GPUFanControlState=0), or end the fan
         daemon. Else stop the job on this GPU, look for a cable in the fan, and have it replaced.
@@ -35,15 +34,15 @@ class FanStopped(GpuRule):
     needs = ("temperature_celsius",)
     thresholds = {
         "temperature_celsius": Threshold(
-            75.0, "celsius", "ours; boards that rest their fans do so up to 50-60: MSI, ASUS, EVGA"
+            75.0, "celsius", "ours; boards that rest their fans do so up to 50 to 60"
         ),
-        "speed_ratio": Threshold(0.05, "ratio", "ours; the least that boards turn at is 20-30 %"),
-        "least_rotations": Threshold(1.0, "per_second", "ours; a fan that turns does 10 and more"),
+        "speed_ratio": Threshold(0.05, "ratio", "ours"),
+        "least_rotations": Threshold(1.0, "per_second", "ours"),
     }
     hold_seconds = 15.0
     explains = ("HW201", "HW202", "HW203", "HW207", "HW210", "HW211", "RUN407")
     next_step = (
-        "Give the fan's control back to the board, and have a fan that does not obey replaced."
+        "Give the fan's control back to the board, and have a fan that does not turn replaced."
     )
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
@@ -64,7 +63,11 @@ class FanStopped(GpuRule):
             subject=subject,
             holds=True,
             severity="error" if slows is not None and temperature >= slows else "warning",
-            name="fan failed while hot" if state == "failed" else "fan stopped while hot",
+            name="fan at 0 rotations while hot"
+            if state == "contradicted"
+            else "fan stopped while hot",
+            # The driver contradicts itself: one of its two numbers is wrong.
+            confidence=0.6 if state == "contradicted" else 0.9,
             evidence=(
                 compared("temperature_celsius", temperature, limit, "celsius"),
                 compared(
@@ -79,13 +82,13 @@ class FanStopped(GpuRule):
             ),
         )
 
-    def _state(self, gpu: GpuFrame) -> Literal["turns", "stopped", "failed", "unknown"]:
-        """Of its slowest fan."""
+    def _state(self, gpu: GpuFrame) -> Literal["turns", "stopped", "contradicted", "unknown"]:
+        """Of its slowest fan, as the driver intends it."""
         setting, turns = gpu.fan_speed_ratio, gpu.fan_rotations_per_second
         if turns is not None and turns >= self.limit["least_rotations"]:
             return "turns"
         if setting is not None and setting < self.limit["speed_ratio"]:
             return "stopped"
         if turns is not None:
-            return "failed"
+            return "stopped" if setting is None else "contradicted"
         return "unknown" if setting is None else "turns"

@@ -15,7 +15,7 @@ _VALUES = ("fan_speed_ratio", "fan_rotations_per_second")
 
 
 def read_fans(calls: Calls, fields: Fields, fans: int | None, why_unknown: str) -> None:
-    """The slowest fan, by what it is set to and by what it does.
+    """The slowest fan, as the driver intends it: nvml.h says that a blocked fan shows in neither number.
 
     Args:
         calls: of the board.
@@ -29,8 +29,8 @@ def read_fans(calls: Calls, fields: Fields, fans: int | None, why_unknown: str) 
     numbers = range(min(fans, _MOST_FANS))
     speeds = [calls.ask("nvmlDeviceGetFanSpeed_v2", fan).then(_speed) for fan in numbers]
     fields.put("fan_speed_ratio", _slowest(speeds))
-    turns = [_tachometer(calls, fan).then(_rotations) for fan in numbers]
-    fields.put("fan_rotations_per_second", _slowest(turns))
+    rotations = [_intended_rotations(calls, fan).then(_rotations) for fan in numbers]
+    fields.put("fan_rotations_per_second", _slowest(rotations))
 
 
 def _slowest(fans: list[Answer[float]]) -> Answer[float]:
@@ -48,7 +48,7 @@ def _rotations(per_minute: int) -> Answer[float]:
     return count(per_minute).then(lambda rpm: Answer(rpm / 60) if sane else Answer(None, NO_VALUE))
 
 
-def _tachometer(calls: Calls, fan: int) -> Answer[int]:
+def _intended_rotations(calls: Calls, fan: int) -> Answer[int]:
     """The binding's own function asks for the first fan only."""
     nvml = calls.nvml
     if not hasattr(nvml, "c_nvmlFanSpeedInfo_t"):

@@ -45,7 +45,7 @@ def test_a_board_without_fans_says_so() -> None:
     assert found.missing["fan_speed_ratio"] == found.missing["fan_rotations_per_second"] == NO_FANS
 
 
-def test_a_driver_without_tachometers_tells_what_the_fan_is_set_to() -> None:
+def test_a_driver_without_rotations_tells_what_the_fan_is_set_to() -> None:
     found = gpu(TWO)
     assert (found.fan_speed_ratio, found.fan_rotations_per_second) == (0.55, None)
     assert found.missing["fan_rotations_per_second"] == NOT_SUPPORTED
