@@ -218,7 +218,7 @@ SIGNALS: tuple[Signal, ...] = (
         "fan turns at",
         "rotations_per_second",
         fact=True,
-        needs=f"{_FAN} and driver 565 or later",
+        needs=f"{_FAN}, and a driver that offers it",
     ),
     Signal("memory_temperature_celsius", "gpu", "memory temperature", "celsius"),
     Signal("pcie_generation", "gpu", "PCIe generation", "count"),
