@@ -28,5 +28,6 @@ def odd_ones(graph: Graph, meetings: Iterable[Key]) -> tuple[Key, ...]:
 
 
 def _voters(graph: Graph, meetings: Iterable[Key]) -> frozenset[Key]:
-    groups = [graph.members.get(meeting, frozenset()) for meeting in meetings]
-    return frozenset.intersection(*groups)
+    nobody: frozenset[Key] = frozenset()
+    first, *others = [graph.members.get(meeting, nobody) for meeting in meetings]
+    return first.intersection(*others)

@@ -17,6 +17,8 @@ IDLE_CORES = 0.05
 MOVES_BYTES_PER_SECOND = 10_000.0
 """Read or written by the whole process: logs are less."""
 STARVED_RATIO = 0.5
+RUNS_CORES = 0.25
+"""Whoever gets that much runs, if slowly."""
 STARVED_SECONDS = 30.0
 """A thread that gets no core is not to blame for that long; then it is told what it lacks."""
 DISK_SECONDS = 30.0
@@ -177,7 +179,8 @@ def _is_starved(activity: ActivityFrame, process: ProcessFrame | None) -> bool:
     delay = process.run_delay_ratio if process else None
     no_core = activity.state == "R" and activity.cpu_cores is not None
     no_core = no_core and (activity.cpu_cores or 0.0) < IDLE_CORES
-    return no_core or (delay or 0.0) >= STARVED_RATIO
+    cores = activity.cpu_cores or 0.0
+    return no_core or ((delay or 0.0) >= STARVED_RATIO and cores < RUNS_CORES)
 
 
 def _alibi(rank: RankFrame) -> float:
