@@ -9,6 +9,7 @@ from queue import SimpleQueue
 
 from ..model.sample import SourceState, SourceStatus
 from ..sources.protocol import Part, Source, SourceError
+from .sound import sound
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +85,9 @@ class SourceRunner:
         state: SourceState = "ok"
         reason = ""
         try:
-            parts = self._source.read()
+            parts, reason = sound(self._source.read())
+            if reason and not parts:  # all that it gave; what was read before stays, and grows old
+                parts, state = None, "failed"
         except SourceError as error:
             state, reason = error.status, error.reason
         except Exception as error:  # noqa: BLE001 - the one edge past which no source raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ..procfs.text import number
+from ..procfs.text import LARGEST, number
 
 _PAGE_BYTES = 4096
 _PROCESSOR_FIELD = 36
@@ -34,7 +34,7 @@ def parse_numa_maps(data: bytes) -> dict[int, int] | None:
                     counts.append((node, pages))
         for node, pages in counts:
             found[node] = found.get(node, 0) + pages * size
-    return found or None
+    return {node: size for node, size in found.items() if size <= LARGEST} or None
 
 
 def parse_running_cpu(stat: bytes) -> int | None:
