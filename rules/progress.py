@@ -7,6 +7,7 @@ from statistics import median
 
 from ..probes.model.frame import Frame
 from ..probes.model.job_frames import JobFrame, RankFrame
+from ..probes.model.missing_reasons import NOT_COUNTED
 
 UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
 """While a rank is in one of these, low utilization and the like say nothing, and no step is due."""
@@ -18,6 +19,13 @@ STALL_STEPS = 3.0
 _WAITING = "comm"
 _IDLE = "idle"
 """It waits for whoever gives it work, a notebook for the next cell: no step is due, for however long."""
+
+
+def not_counted(rank: RankFrame) -> str | None:
+    """Why nothing is known of its steps, where what counts them is off: then no step of it is judged."""
+    reason = rank.missing.get("step", "")
+    return reason if reason.startswith(NOT_COUNTED) else None
+
 
 Typical = Callable[[RankFrame], float | None]
 """Seconds that a step of this rank usually takes."""

@@ -18,6 +18,7 @@ _PEER = struct.Struct("3i")
 _SOCKET = ".sock"
 _WORKER_SERVER = ".torch.sock"
 _HTTP_BYTES = 1 << 16
+_RETRY_SECONDS = 0.02
 
 
 class ProbeError(Exception):
@@ -111,6 +112,11 @@ def _connect(pid: int, ending: str, seconds: float) -> socket.socket:
             continue
         except OSError as error:
             refusal = error
+    if isinstance(refusal, BlockingIOError):
+        raise ProbeError(
+            f"the probe in process {pid} takes no connection within {seconds:g} s: others are waiting, "
+            "and the process is stopped, or some thread of it holds the interpreter's lock"
+        )
     if refusal is not None:
         raise ProbeError(
             f"the probe in process {pid} is not reachable: {refusal.strerror or refusal}"
@@ -121,9 +127,17 @@ def _connect(pid: int, ending: str, seconds: float) -> socket.socket:
 def _connect_in(directory: int, file: str, pid: int, seconds: float) -> socket.socket:
     """A connection to that very process: anyone may have put a socket where its own should be."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    deadline = time.monotonic() + seconds
     try:
         connection.settimeout(seconds)
-        connection.connect(f"/proc/self/fd/{directory}/{file}")
+        while True:
+            try:
+                connection.connect(f"/proc/self/fd/{directory}/{file}")
+                break
+            except BlockingIOError:  # others wait to be accepted, and there is no place for more
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(_RETRY_SECONDS)
         peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
         if _PEER.unpack(peer)[0] != pid:
             raise PermissionError(1, "another process listens on its socket")

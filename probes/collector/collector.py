@@ -199,6 +199,7 @@ class Collector:
             node=self._node,
             interval_seconds=self._interval,
             boot_id=self._boot_id,
+            suspended_seconds=_suspended_seconds(),
             driver=gathered.driver,
             gpus=tuple(sorted(gathered.gpus, key=lambda gpu: gpu.index)),
             xids=tuple(gathered.xids),
@@ -233,3 +234,8 @@ class Collector:
 
 def _held(interval_seconds: float) -> float:
     return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, interval_seconds))
+
+
+def _suspended_seconds() -> float:
+    asleep = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+    return max(0.0, round(asleep, 2))

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from ... import __version__
-from ..model.sample import SCHEMA_VERSION, Sample
+from ..model.sample import WIRE_SCHEMA_VERSION, Sample
 from ..sources.host.source import HostSource
 from ..sources.nvml.driver import NvmlDriver
 from ..sources.processes.source import ProcessSource
@@ -73,7 +73,7 @@ def collect(
     send = _Sender()
     send(
         Hello(
-            schema_version=SCHEMA_VERSION,
+            schema_version=WIRE_SCHEMA_VERSION,
             program_version=__version__,
             node=socket.gethostname(),
             pid=os.getpid(),

@@ -10,9 +10,10 @@ import msgspec
 
 from ..model.frame import Frame, ProbeFrame
 from ..model.job_frames import JobFrame, RankFrame
+from ..model.missing_reasons import NOT_COUNTED
 from ..model.probe_readings import ProbeReading
-from ..model.process_key import Key, key_of
 from ..model.rank_history import RankHistory
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from ..model.step_statistics import StepFigures
 from .dead_ranks import with_dead_ranks
@@ -23,6 +24,7 @@ from .rates import rate
 STANDSTILL_STEPS = 10.0
 STANDSTILL_SECONDS = 5.0
 """A job that has ended no step for so many typical ones, and at least so long, has no pace any more."""
+_OF_STEPS = ("step", "current_step", "step_seconds", "step_age_seconds", "step_p50_seconds")
 _RATES = ("samples", "tokens")
 _NO_PROBE = "no probe in this process: start it under `gputop run`"
 
@@ -47,6 +49,9 @@ def derive_jobs(
         probe = probes.get(key)
         if probe is None:
             return msgspec.structs.replace(rank, missing={**rank.missing, "phase": _NO_PROBE})
+        if _is_known_dead(probe, before, previous):
+            age = _age(probe.ended_monotonic_seconds, current.monotonic_seconds)
+            return msgspec.structs.replace(rank, ended_age_seconds=age)
         return _probed(rank, probe, previous, before, rank_histories[key], current)
 
     def derived(job: JobFrame) -> JobFrame:
@@ -54,6 +59,16 @@ def derive_jobs(
         return msgspec.structs.replace(job, ranks=_with_waits(ranks, probes))
 
     return tuple([derived(job) for job in with_dead_ranks(jobs, previous, current)])
+
+
+def _is_known_dead(probe: ProbeReading, before: RankFrame | None, previous: Frame | None) -> bool:
+    """What its page says was made out before, and nothing is added any more: its rank is that of before."""
+    if probe.ended_monotonic_seconds is None or probe.steps or previous is None:
+        return False
+    if before is None or before.ended_age_seconds is None:
+        return False
+    known = previous.probe(probe.pid, probe.start_time_seconds)
+    return known is not None and known.monotonic_seconds == probe.monotonic_seconds
 
 
 def _on_lost_gpu(rank: RankFrame, earlier: RankFrame | None, lost: AbstractSet[int]) -> RankFrame:
@@ -103,24 +118,29 @@ def _probed(
     step_age = _step_age(probe, before, now, elapsed)
     phase_age = _age(probe.phase_monotonic_seconds, now)
     stands = _stands_still(past.figures, step_age)
+    counted: dict[str, Any] = {}
+    if probe.steps_off is None:
+        counted = {
+            "step": probe.step,
+            "current_step": _current_step(probe, past),
+            "step_seconds": probe.step_seconds,
+            "step_age_seconds": step_age,
+            **_of_steps(past.figures),
+            **({} if stands else _throughput(past.figures, step_age, probe, previous, before)),
+        }
     return msgspec.structs.replace(
         rank,
         phase=probe.phase,
         phase_age_seconds=phase_age,
         phase_unbroken_seconds=phase_age,
         phase_source=None if probe.phase is None else "measured",
-        step=probe.step,
-        current_step=_current_step(probe, past),
-        step_seconds=probe.step_seconds,
-        step_age_seconds=step_age,
         memory_allocated_bytes=allocator.allocated_bytes if allocator else None,
         memory_reserved_bytes=allocator.reserved_bytes if allocator else None,
         ended_age_seconds=_age(ended, sample.monotonic_seconds),
         probe_overhead_ratio=probe.overhead_ratio,
-        **_of_steps(past.figures),
-        **({} if stands else _throughput(past.figures, step_age, probe, previous, before)),
         **_shares(probe, previous, before, past),
         missing=_missing(rank, probe, past.figures, step_age if stands else None),
+        **counted,
     )
 
 
@@ -205,6 +225,14 @@ def _missing(
         missing.pop(f"{counted}_per_second", None)
         if still_seconds is not None and getattr(figures, counted) is not None:
             missing[f"{counted}_per_second"] = f"no step has ended for {still_seconds:.0f} s"
+    if probe.steps_off is not None:
+        told = [
+            f"{counted}_per_second" for counted in _RATES if getattr(figures, counted) is not None
+        ]
+        missing |= dict.fromkeys((*_OF_STEPS, *told), f"{NOT_COUNTED}: {probe.steps_off}")
+    elif missing.get("step", "").startswith(NOT_COUNTED):  # a reason of before, as above
+        for name in _OF_STEPS:
+            missing.pop(name, None)
     if probe.error is not None:
         missing["phase"] = f"the probe switched itself off: {probe.error}"
     return missing

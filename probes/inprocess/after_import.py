@@ -84,7 +84,7 @@ def call_after_import(spec: ModuleSpec, then: Callable[[], object]) -> None:
         own: dict[str, Any] = loader.__dict__
         own.pop("exec_module", None)  # with all that wait for it: each calls the next
         run(module)
-        # Whole, though Python says so only when this returns: who asks now must be told the same.
+        # Whole, though Python says so only when this returns: who asks now must get the same answer.
         spec._initializing = False  # type: ignore[attr-defined]
         then()
 

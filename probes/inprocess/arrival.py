@@ -43,7 +43,7 @@ def torch_arrived() -> None:
 
 
 def is_rank() -> bool:
-    """Whether this process was started as a rank: as far as can be told before it does anything."""
+    """Whether this process was started as a rank: as far as can be reported before it does anything."""
     rank = next((name for name in RANK_NAMES if os.environ.get(name)), None)
     if rank is None or is_helper(command_line("self")) or _is_multiprocessing_child():
         return False
@@ -114,7 +114,7 @@ def watch_for_training() -> None:
                     setattr(owner, name, original)
             traps.clear()
         except Exception:
-            return  # whatever the job has made of them, it is not told
+            return  # whatever the job has made of them, it is not reported
         attach()
 
     for module, owner_name, name, sign in (

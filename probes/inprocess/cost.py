@@ -1,78 +1,123 @@
-"""What the probe itself costs the job, reckoned from how often each instrument was called."""
+"""What the probe itself costs the job: how often each instrument is called, times what its calls take."""
 
 from __future__ import annotations
 
 from time import perf_counter_ns
 
-from . import layout
 from .instrument import ON
-from .track import make_track
+from .timing import Timing, reading_nanoseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import InstrumentLike, ProbeLike
 
 LIMIT_RATIO = 0.01
-"""Of the time that passes. Above it, twice in a row, the dearest instrument goes. [design, 3]"""
-_WINDOW_NANOSECONDS = 5_000_000_000
-_TRIALS = 200
-CALL_EDGES = 5.0
-"""What a hook costs beside its phase changes, in phase changes: the wrapper, its guards, what it tells
-the count of steps. [tests/bench/test_probe_cost.py: 4 to 5]"""
+"""Of the time that passes. Above it, twice in a row, an instrument goes. [design, 3]"""
+NOTICEABLE_RATIO = 0.001
+"""To let go of what takes less would change nothing."""
+WINDOW_SECONDS = 5.0
+RETRY_SECONDS = 60.0
+"""After so long it is tried again; after each time that it was too costly, twice as long."""
+_MOST_RETRY_SECONDS = 3600.0
+LEAST_BATCHES = 5
+"""Fewer prove nothing against an instrument."""
+_BATCHES = 8
 
 
 class Cost:
     """Looked at once a second by the probe's own thread."""
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         self._probe = probe
-        self._edge_nanoseconds = 0.0
+        self._reading = 0
+        self._accounts: dict[str, _Account] = {}
         self._began = perf_counter_ns()
-        self._calls: dict[str, int] = {}
-        self._too_dear = 0
+        self._too_costly = 0
         self._ratio: float | None = None
 
     def look(self) -> float | None:
         """Share of the last whole window that the probe took; ``None`` before there was one."""
-        if not self._edge_nanoseconds:
-            self._edge_nanoseconds = _time_edge()
+        self._reading = self._reading or reading_nanoseconds()
         now = perf_counter_ns()
-        if now - self._began >= _WINDOW_NANOSECONDS:
+        for name, instrument in tuple(self._probe.instruments.items()):
+            account = self._accounts.setdefault(name, _Account(instrument))
+            account.look(now, self._reading)
+        if now - self._began >= WINDOW_SECONDS * 1e9:
             self._judge(now)
         return self._ratio
 
     def _judge(self, now: int) -> None:
-        instruments = self._probe.instruments
-        costs = {
-            name: (each.calls - self._calls.get(name, 0))
-            * (each.edges + CALL_EDGES)
-            * self._edge_nanoseconds
-            for name, each in instruments.items()
-        }
-        self._ratio = sum(costs.values()) / (now - self._began)
+        passed = now - self._began
         self._began = now
-        self._calls = {name: each.calls for name, each in instruments.items()}
-        self._too_dear = self._too_dear + 1 if self._ratio > LIMIT_RATIO else 0
-        if self._too_dear < 2:
-            return
-        self._too_dear = 0
-        dearest = max(
-            (name for name in costs if instruments[name].state == ON),
-            key=lambda name: costs[name],
-            default=None,
+        accounts = list(self._accounts.values())
+        for account in accounts:
+            account.close_window(passed)
+        self._ratio = sum(account.typical for account in accounts)
+        least = sum(account.least for account in accounts)
+        self._too_costly = self._too_costly + 1 if least > LIMIT_RATIO else 0
+        if self._too_costly >= 2:
+            self._too_costly = 0
+            _let_go(accounts, least, now)
+
+
+def _let_go(accounts: list[_Account], ratio: float, now: int) -> None:
+    """Of the most costly. What counts the steps is the last to go, and of that the optimizer."""
+    costly = [
+        each for each in accounts if each.least >= NOTICEABLE_RATIO and each.instrument.state == ON
+    ]
+    if costly:
+        first = min(each.instrument.counts_steps for each in costly)
+        candidates = [each for each in costly if each.instrument.counts_steps == first]
+        max(candidates, key=lambda each: each.least).let_go(ratio, now)
+
+
+class _Account:
+    """What is known of one instrument's cost.
+
+    Attributes:
+        instrument: the one.
+        typical: share of the last window that its calls took, by the median call.
+        least: the same by the cheapest of several batches: it takes that for sure. 0: not proven yet.
+    """
+
+    def __init__(self, instrument: InstrumentLike) -> None:
+        self.instrument = instrument
+        self.typical = 0.0
+        self.least = 0.0
+        self._calls = 0
+        self._batches: list[list[int]] = []
+        self._timing: Timing | None = None
+        self._times_off = 0
+        self._due: float | None = None
+
+    def look(self, now: int, reading: int) -> None:
+        """Take up the batch that was timed since the last look, and have another one timed."""
+        if self._due is not None and now >= self._due:
+            self._due = None
+            self.instrument.start()
+        timing = self._timing
+        if timing is not None and timing.spent:
+            self._batches = [*self._batches, list(timing.spent)][-_BATCHES:]
+        if self.instrument.state == ON:
+            self.instrument.timing = self._timing = Timing(self.instrument, reading)
+
+    def close_window(self, passed: int) -> None:
+        """Reckon what it took of so many nanoseconds."""
+        calls, self._calls = self.instrument.calls - self._calls, self.instrument.calls
+        spent = sorted([each for batch in self._batches for each in batch])
+        self.typical = calls * spent[len(spent) // 2] / passed if spent else 0.0
+        self.least = 0.0
+        if len(self._batches) >= LEAST_BATCHES:
+            self.least = calls * min([sum(each) / len(each) for each in self._batches]) / passed
+
+    def let_go(self, ratio: float, now: int) -> None:
+        """It costs too much: off, for a while."""
+        retry = min(RETRY_SECONDS * 2**self._times_off, _MOST_RETRY_SECONDS)
+        self.instrument.stop(
+            f"off: the probe took {ratio:.1%} of the time, this most of it; "
+            f"tried again after {retry:.0f} s"
         )
-        if dearest is not None:
-            instruments[dearest].stop(
-                f"off: the probe took {self._ratio:.1%} of the time, this most of it"
-            )
-
-
-def _time_edge() -> float:
-    """Nanoseconds of one phase change here and now."""
-    words = memoryview(bytearray(layout.PAGE_SIZE)).cast("Q")
-    track = make_track(words, 0, layout.CODES["other"], 0)
-    enter, leave = track.enter, track.leave
-    began = perf_counter_ns()
-    for _ in range(_TRIALS):
-        leave(enter(2))
-    return (perf_counter_ns() - began) / (2 * _TRIALS)
+        self._due = now + retry * 1e9
+        self._times_off += 1
+        self._batches.clear()
+        self._timing = None

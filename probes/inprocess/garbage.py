@@ -9,19 +9,18 @@ from .instrument import Instrument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import ProbeLike
     from .track import Track
 
 _OLDEST = 2
 
 
 class Garbage(Instrument):
-    """Told by the interpreter before and after each collection."""
+    """Called by the interpreter before and after each collection."""
 
     name = "gc"
-    edges = 1
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._pauses = 0
         self._nanoseconds = 0
@@ -30,7 +29,7 @@ class Garbage(Instrument):
 
     def install(self) -> None:
         gc.callbacks.append(self._called)
-        self.probe.gauges.append(self._gauge)
+        self.probe.ask(self._gauge)
 
     def remove(self) -> None:
         gc.callbacks.remove(self._called)
@@ -40,6 +39,8 @@ class Garbage(Instrument):
 
     def _called(self, when: str, info: dict[str, int]) -> None:
         # The young are collected many times a second, in microseconds: only the time is taken.
+        timing = self.timing
+        began = timing.now() if timing else 0
         try:
             self.calls += 1
             if when == "start":
@@ -54,5 +55,7 @@ class Garbage(Instrument):
                 if self._paused:
                     self._paused.resume()
                     self._paused = None
+            if timing:
+                timing.add(timing.now() - began)
         except Exception as error:
             self.fail(error)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import ProbeLike
+    from .timing import Timing
 
 ON = "on"
 
@@ -21,18 +22,21 @@ class Instrument:
 
     Attributes:
         name: as shown, and named in the ``GPUTOP_PROBE_OFF`` list.
-        edges: phase changes that one call makes; what it costs is reckoned from this.
+        counts_steps: whether the steps of the job are reported by it, from 1 for the first of these to go.
         calls: how often it was called.
+        timing: measures its next calls, where there is one.
         state: `ON`, or why it is not.
     """
 
     name = ""
-    edges = 2
+    counts_steps = 0
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         self.probe = probe
         self.calls = 0
+        self.timing: Timing | None = None
         self.state = "not there"
+        self._has_stopped = False
 
     def install(self) -> None:
         """Put it in. May raise; the reason is shown."""
@@ -53,6 +57,8 @@ class Instrument:
         else:
             self.state = ON
         self.probe.tell_hooks()
+        if self.counts_steps and self._has_stopped:
+            self.probe.tell_counting(self)
 
     def fail(self, error: Exception) -> None:
         """It has gone wrong while the job ran."""
@@ -63,11 +69,15 @@ class Instrument:
         if self.state != ON:
             return
         self.state = reason
+        self.timing = None
+        self._has_stopped = True
         try:
             self.remove()
         except Exception as error:
             self.state = f"{reason}; and cannot be taken out: {_words(error)}"
         self.probe.tell_hooks()
+        if self.counts_steps:
+            self.probe.tell_counting(self)
 
 
 def _words(error: Exception) -> str:

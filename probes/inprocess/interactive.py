@@ -11,13 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .probe import Probe
+    from .interface import ProbeLike
 
 _PROMPT = "_pyrepl"
 """The package that reads what is typed, from Python 3.13 on; before that, it is no Python function."""
 
 
-def use_if_interactive(probe: Probe) -> None:
+def use_if_interactive(probe: ProbeLike) -> None:
     """Watch for it in a process that has a prompt."""
     shell = _shell_of_ipython()
     if shell is not None:
@@ -33,12 +33,11 @@ def _shell_of_ipython() -> Any:
 
 
 class Cells(Instrument):
-    """Told by IPython, which Jupyter's kernels are made of, before and after each cell."""
+    """Called by IPython, which Jupyter's kernels are made of, before and after each cell."""
 
     name = "cells"
-    edges = 0
 
-    def __init__(self, probe: Probe, shell: Any) -> None:
+    def __init__(self, probe: ProbeLike, shell: Any) -> None:
         super().__init__(probe)
         self._events = shell.events
 
@@ -50,7 +49,7 @@ class Cells(Instrument):
         self._events.unregister("pre_run_cell", self._begins)
         self._events.unregister("post_run_cell", self._ends)
 
-    def _begins(self, _told: object = None) -> None:
+    def _begins(self, _reported: object = None) -> None:
         try:
             self.calls += 1
             if self.probe.loop_track():
@@ -58,7 +57,7 @@ class Cells(Instrument):
         except Exception as error:
             self.fail(error)
 
-    def _ends(self, _told: object = None) -> None:
+    def _ends(self, _reported: object = None) -> None:
         try:
             if self.probe.loop_track():
                 self.probe.steps.pause()
@@ -71,7 +70,6 @@ class Prompt(Instrument):
     which the probe's own thread sees when it looks once a second."""
 
     name = "prompt"
-    edges = 0
 
     def install(self) -> None:
         self._main = threading.main_thread().ident

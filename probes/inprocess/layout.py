@@ -23,7 +23,7 @@ Layout of version 2, offsets in bytes::
     1344    thread slots: word, ring position, start, thread id, end, exclusive time per phase
     11584   process groups: collectives launched and returned, the newest one
     13632   gauges, A and B, JSON: what is looked at once a second
-    30016   facts, A and B, JSON: what seldom changes
+    30016   facts, A and B, JSON: what rarely changes
     95552   steps, a ring of records
     245056  rings of words, one per thread slot: each phase change
 """
@@ -124,7 +124,7 @@ FACTS_SIZE = 32768
 
 STEPS_AT = FACTS_AT + 2 * FACTS_SIZE
 STEP = struct.Struct("<QQQdddIIqIIdd")
-"""Number, moment of its end, nanoseconds, samples, tokens, loss (NaN: not told), micro-steps, flags,
+"""Number, moment of its end, nanoseconds, samples, tokens, loss (NaN: not reported), micro-steps, flags,
 run-ahead in nanoseconds (`UNKNOWN`: not known), how many phases follow; and of all steps up to this one:
 skipped, samples, tokens."""
 STEP_PHASE = struct.Struct("<QQq")
@@ -327,9 +327,9 @@ def unpack_step(payload: bytes) -> Step | None:
         number,
         ended,
         duration,
-        _untold(samples),
-        _untold(tokens),
-        _untold(loss),
+        _unreported(samples),
+        _unreported(tokens),
+        _unreported(loss),
         micro,
         bool(flags & FLAG_SKIPPED),
         None if ahead == UNKNOWN else ahead,
@@ -342,5 +342,5 @@ def unpack_step(payload: bytes) -> Step | None:
     )
 
 
-def _untold(value: float) -> float | None:
+def _unreported(value: float) -> float | None:
     return value if value == value else None  # noqa: PLR0124 - NaN is what it is not

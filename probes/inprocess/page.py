@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
 import time
 
 from . import layout
-from .place import NoPlace, candidates, open_directory, remove_old
+from .place import NoPlace, candidates, open_directory, remove_dead, started
 
-
-def start_ticks() -> int:
-    """When this process started, in clock ticks since boot, as the kernel names it."""
-    with open("/proc/self/stat", "rb") as file:
-        return int(file.read(4096).rpartition(b")")[2].split()[19])
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Twin:
@@ -55,6 +54,8 @@ class Page:
     def __init__(self, directory: int, descriptor: int, path: str) -> None:
         self._directory = directory
         self._descriptor = descriptor
+        status = os.fstat(descriptor)
+        self._file = status.st_dev, status.st_ino
         self.path = path
         # The map lives as long as a view of it does: it is never closed under a thread that stores.
         self.view = memoryview(mmap.mmap(descriptor, layout.PAGE_SIZE))
@@ -98,14 +99,31 @@ class Page:
 
     def touch(self) -> None:
         """Tell those who tidy up that this page is in use; stores through the map do not."""
-        os.utime(self._descriptor)
+        if self._is_open():
+            os.utime(self._descriptor)
 
     def leave(self) -> None:
         """In a forked child: let go of the parent's page. What is stored from now on goes nowhere."""
+        before = self.view
         self.view = memoryview(bytearray(layout.PAGE_SIZE))
         self.words = self.view.cast("Q")
-        os.close(self._descriptor)
-        os.close(self._directory)
+        if self._is_open():
+            os.close(self._descriptor)
+            os.close(self._directory)
+        else:  # the map has a descriptor of its own, and would close whatever has its number now
+            self._kept = before
+
+    def _is_open(self) -> bool:
+        """Not where the job has closed all that it knows nothing of; the number may be another file's now."""
+        try:
+            status = os.fstat(self._descriptor)
+            return (status.st_dev, status.st_ino) == self._file
+        except OSError:
+            return False
+
+    def tidy(self) -> Iterator[int]:
+        """Remove what the dead have left beside it beyond a bound, a few at each turn."""
+        return remove_dead(self._directory)
 
     def remove(self) -> None:
         """At a clean end: leave nothing behind."""
@@ -132,23 +150,25 @@ def make_page() -> Page:
 
 def _make_in(path: str, uid: int) -> Page:
     directory = open_directory(path, uid)
+    ticks = started("self")
+    name = f"{os.getpid()}-{ticks}.page"
     try:
-        remove_old(directory)
-        ticks = start_ticks()
-        name = f"{os.getpid()}-{ticks}.page"
         try:
             os.unlink(name, dir_fd=directory)  # ours, from before an exec
         except FileNotFoundError:
             pass
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(name, flags, 0o600, dir_fd=directory)
+        try:
+            descriptor = _reserved(directory, name)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            for _ in remove_dead(directory):
+                pass
+            descriptor = _reserved(directory, name)
     except BaseException:
         os.close(directory)
         raise
     try:
-        # All of it now: on a full tmpfs a map can be made, and the first store would kill the job.
-        os.posix_fallocate(descriptor, 0, layout.PAGE_SIZE)
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         page = Page(directory, descriptor, f"{path}/{name}")
     except BaseException:
         os.unlink(name, dir_fd=directory)
@@ -166,3 +186,22 @@ def _make_in(path: str, uid: int) -> Page:
     )
     page.view[: len(header)] = header
     return page
+
+
+def _reserved(directory: int, name: str) -> int:
+    """A descriptor of a new file of a page's size, locked as a sign of life, that none but us writes.
+
+    Cut short under a map, the next store would kill the job. So nobody may open it for writing from now
+    on, the user who owns it included; root may, and that is not to be helped.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(name, flags, 0o400, dir_fd=directory)
+    try:
+        # All of it now: on a full tmpfs a map can be made, and the first store would kill the job.
+        os.posix_fallocate(descriptor, 0, layout.PAGE_SIZE)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BaseException:
+        os.unlink(name, dir_fd=directory)
+        os.close(descriptor)
+        raise
+    return descriptor

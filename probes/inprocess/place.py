@@ -7,9 +7,19 @@ import os
 import stat
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 BESIDE = (".sock", ".torch.sock")
 """Endings of what lies beside a page: the control socket, torch's worker server."""
 _KEPT_SECONDS = 24 * 3600.0
+_YOUNG_SECONDS = 10.0
+_MOST_PAGES = 64
+_MOST_BYTES = 32 << 20
+_SHARE = 8
+"""Pages of the dead take no larger part of the file system than one such: a container has 64 MiB."""
+_AT_ONCE = 64
 _MEMORY = ("tmpfs", "ramfs")
 _MOUNTINFO_BYTES = 1 << 20
 
@@ -66,17 +76,50 @@ def _file_system(device: int) -> str | None:
     return None
 
 
-def remove_old(directory: int) -> None:
-    """Remove pages that have been dead for a day. Those of the living are locked by their owners."""
-    before = time.time() - _KEPT_SECONDS
-    for name in os.listdir(directory):
-        if not _is_page(name):
-            continue
-        try:
-            if os.stat(name, dir_fd=directory, follow_symlinks=False).st_mtime < before:
-                _remove_if_dead(directory, name)
-        except OSError:
-            continue
+def remove_dead(directory: int) -> Iterator[int]:
+    """Remove pages of the dead that are older than a day, or too many, or too large together.
+
+    The newest stay. Those of the living are locked by their owners, in whatever PID namespace these are;
+    what cannot be reported is left alone.
+
+    Yields:
+        After each few that were removed, how many: a start is not to be held up by thousands.
+    """
+    now = time.time()
+    number, size, removed = 0, 0, 0
+    most = _most_bytes(directory)
+    for touched, bytes_, name in sorted(_pages(directory), reverse=True):
+        if now - touched < _YOUNG_SECONDS:
+            continue  # it may not be locked yet
+        number += 1
+        size += bytes_
+        spare = now - touched > _KEPT_SECONDS or number > _MOST_PAGES or size > most
+        gone = _take_dead(directory, name, remove=spare)
+        if spare or not gone:  # removed, or of the living, who do not count
+            number -= 1
+            size -= bytes_
+        if spare and gone:
+            removed += 1
+            if removed % _AT_ONCE == 0:
+                yield removed
+    yield removed
+
+
+def _most_bytes(directory: int) -> int:
+    found = os.fstatvfs(directory)
+    return min(_MOST_BYTES, found.f_blocks * found.f_frsize // _SHARE)
+
+
+def _pages(directory: int) -> Iterator[tuple[float, int, str]]:
+    """When it was touched last, the memory that it takes, and its name."""
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if _is_page(entry.name):
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except OSError:
+                    continue  # somebody else has removed it
+                yield status.st_mtime, status.st_blocks * 512, entry.name
 
 
 def _is_page(name: str) -> bool:
@@ -84,16 +127,41 @@ def _is_page(name: str) -> bool:
     return name.endswith(".page") and pid.isdecimal() and ticks.isdecimal()
 
 
-def _remove_if_dead(directory: int, name: str) -> None:
+def _take_dead(directory: int, name: str, *, remove: bool) -> bool:
+    """Whether it is a page of a dead process, and none that anybody else is removing."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    page = os.open(name, flags, dir_fd=directory)
+    try:
+        page = os.open(name, flags, dir_fd=directory)
+    except OSError:
+        return False
     try:
         fcntl.flock(page, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.unlink(name, dir_fd=directory)
-        for ending in BESIDE:
-            try:
-                os.unlink(name[: -len(".page")] + ending, dir_fd=directory)
-            except FileNotFoundError:
-                pass
+        if _lives(name):
+            return False
+        if remove:
+            os.unlink(name, dir_fd=directory)
+    except OSError:
+        return False
     finally:
         os.close(page)
+    for ending in BESIDE if remove else ():
+        try:
+            os.unlink(name[: -len(".page")] + ending, dir_fd=directory)
+        except OSError:
+            pass
+    return True
+
+
+def _lives(name: str) -> bool:
+    """Whether its process runs here, though it has closed all its files and so lost its lock."""
+    pid, _, ticks = name[: -len(".page")].partition("-")
+    try:
+        return started(pid) == int(ticks)
+    except OSError:
+        return False
+
+
+def started(pid: str) -> int:
+    """When a process started, in clock ticks since boot, as the kernel names it."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return int(file.read(4096).rpartition(b")")[2].split()[19])

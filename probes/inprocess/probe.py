@@ -1,7 +1,7 @@
 """The probe: what is started in a training process, once, and what its instruments report to.
 
 Nothing here may slow the job, raise into it, print, or keep it from ending. What goes wrong switches
-off as little as possible and is told in the page.
+off as little as possible and is reported in the page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .cost import Cost
 from .ending import at_exit
 from .garbage import Garbage
 from .identity import identity
-from .instrument import Instrument
+from .instrument import ON
 from .interactive import use_if_interactive
 from .page import Page
 from .slots import Slots
@@ -26,7 +26,9 @@ from .worker_server import start_when_distributed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from .interface import InstrumentLike
 
 LOOK_SECONDS = 1.0
 """Between two looks at what is not written down as it happens."""
@@ -51,7 +53,7 @@ class Probe:
         self.at_step_end: list[Callable[[layout.Step], None]] = []
         self._mark: Callable[[int, int], None] | None = None
         self.gauges: list[Callable[[], dict[str, object]]] = []
-        self.instruments: dict[str, Instrument] = {}
+        self.instruments: dict[str, InstrumentLike] = {}
         self._facts: dict[str, object] = {}
         self._facts_lock = threading.Lock()
         self._threads: dict[str, str] = {}
@@ -69,7 +71,7 @@ class Probe:
         self.tell(**identity())
 
     def start(self) -> None:
-        """Begin: the page is told of, the looking begins."""
+        """Begin: the page is announced, the looking begins."""
         self._slots.track()
         self.use(Garbage(self))
         use_if_interactive(self)
@@ -123,7 +125,7 @@ class Probe:
         self._mark = mark
         self._loop.tell(mark)
 
-    def use(self, instrument: Instrument) -> None:
+    def use(self, instrument: InstrumentLike) -> None:
         """Put an instrument in, unless the user has named it in ``GPUTOP_PROBE_OFF``."""
         self.instruments[instrument.name] = instrument
         if instrument.name in self._off:
@@ -131,6 +133,11 @@ class Probe:
             self.tell_hooks()
         else:
             instrument.start()
+
+    def ask(self, gauge: Callable[[], dict[str, object]]) -> None:
+        """Have that function asked once a second; an instrument that is put in again says so again."""
+        if gauge not in self.gauges:
+            self.gauges.append(gauge)
 
     def code(self, phase: str) -> int:
         """Of a fixed phase or of one of the user's own; of ``other`` when there are too many."""
@@ -159,6 +166,16 @@ class Probe:
         """Put the state of all instruments into the page."""
         self.tell(hooks={name: each.state for name, each in self.instruments.items()})
 
+    def tell_counting(self, instrument: InstrumentLike) -> None:
+        """An instrument that tells of steps went off, or on again: what was begun of a step is none.
+
+        Until a step ends after this moment, the number and the age of the last one say nothing.
+        """
+        if not self._slots.left and self.steps.forget():
+            state = "was off until now" if instrument.state == ON else instrument.state
+            why = f"{instrument.name}: {state}"
+            self.tell(steps_off={"since": time.perf_counter_ns(), "why": why[:200]})
+
     def _new_steps(self) -> Steps:
         page = self.page
         return Steps(self._loop, page.store_newest, self.at_step_end, page.store_evaluations)
@@ -182,17 +199,26 @@ class Probe:
             control.stop("left behind")
 
     def _look(self) -> None:
+        tidying = self.page.tidy()
+        self._tidy(tidying)
         self._settle()
         touched = time.monotonic()
         while not self._slots.left:
             try:
                 self._look_once()
+                self._tidy(tidying)
                 if time.monotonic() - touched > _TOUCH_SECONDS:
                     self.page.touch()
                     touched = time.monotonic()
             except Exception as error:
                 self.tell(trouble=f"{type(error).__name__}: {error}"[:200])
             time.sleep(LOOK_SECONDS)
+
+    def _tidy(self, tidying: Iterator[int]) -> None:
+        try:
+            next(tidying, None)
+        except OSError:
+            return  # the directory is gone: nothing is left to be tidied
 
     def _look_once(self) -> None:
         found: dict[str, object] = {"at": time.perf_counter_ns()}

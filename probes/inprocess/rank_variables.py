@@ -57,8 +57,8 @@ def ranks_in(environment: Mapping[str, str], local_rank: int | None = None) -> R
         if local is not None or size is not None:
             return Ranks(rank, local, size)
     # Lightning's launcher and DeepSpeed's older ones give only the local rank.
-    told = _first(environment, ("LOCAL_RANK",))
-    local = local_rank if told is None else told
+    reported = _first(environment, ("LOCAL_RANK",))
+    local = local_rank if reported is None else reported
     if local is None:
         return None
     first_node = _first(environment, ("NODE_RANK", "GROUP_RANK")) == 0

@@ -19,7 +19,7 @@ class Slots:
 
     Args:
         words: of the page.
-        told: called with the kernel's id and the name of each thread that takes a slot.
+        reported: called with the kernel's id and the name of each thread that takes a slot.
 
     Attributes:
         left: the page is no longer ours to write.
@@ -27,9 +27,9 @@ class Slots:
         main: track of the main thread.
     """
 
-    def __init__(self, words: memoryview, told: Callable[[int, str], None]) -> None:
+    def __init__(self, words: memoryview, reported: Callable[[int, str], None]) -> None:
         self.words = words
-        self._told = told
+        self._reported = reported
         self.left = False
         self.local = threading.local()
         self._lock = threading.Lock()
@@ -70,7 +70,7 @@ class Slots:
             names: Any = vars(threading)["_active"]
             thread = names.get(threading.get_ident())
             if thread is not None:
-                self._told(threading.get_native_id(), thread.name)
+                self._reported(threading.get_native_id(), thread.name)
         self.local.track = track
         return track
 

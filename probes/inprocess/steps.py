@@ -1,4 +1,4 @@
-"""Where one training step ends and the next begins, told from what the job does.
+"""Where one training step ends and the next begins, reported from what the job does.
 
 There is no call that says so. What is seen is draws from a loader, forwards, backwards and optimizers
 that step, in orders that differ by framework; this is what is made of them:
@@ -138,7 +138,7 @@ class Steps:
         self._training()
 
     def backward_done(self) -> None:
-        """And ends."""
+        """A backward has ended."""
         self._micro += 1
         self._fresh.clear()
 
@@ -194,7 +194,7 @@ class Steps:
             self._close()
 
     def between_done(self) -> None:
-        """And ends."""
+        """What is not part of a step has ended."""
         if not (self._pending or self._micro or self._draws or self._forwards):
             self._from = self._now(skipped=False)
 
@@ -217,6 +217,17 @@ class Steps:
             self._paused = False
             self._track.base(self._resting)
             self._started = self._now(skipped=False)
+
+    def forget(self) -> bool:
+        """Some of what is reported here was not reported for a while. False: it changes nothing, for no step was
+        begun, or the job itself says where they end."""
+        if self._explicit or (self._from is None and not self.count):
+            return False
+        self._from = self._pending = None
+        self._draws = self._forwards = self._micro = 0
+        self._stepped.clear()
+        self._fresh.clear()
+        return True
 
     def finish(self) -> None:
         """The job is over: so is its last step."""
@@ -287,7 +298,7 @@ class Steps:
             self._all_samples += samples
         if tokens is not None:
             self._all_tokens += tokens
-        told = (
+        reported = (
             index + 1,
             ending.moment,
             ending.moment - before.moment,
@@ -301,10 +312,10 @@ class Steps:
         sums = (self._all_skipped, self._all_samples, self._all_tokens)
         words = _time_between(before.totals, ending.totals)
         self._begin_next(ending)
-        self._store(index, step_payload(*told, *sums, words))
+        self._store(index, step_payload(*reported, *sums, words))
         if self._at_end:
             phases = [(code, host, None) for code, host in zip(words[::3], words[1::3])]
-            step = Step(*told, phases, *sums)
+            step = Step(*reported, phases, *sums)
             for function in tuple(self._at_end):
                 function(step)
 

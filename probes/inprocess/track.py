@@ -114,7 +114,7 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
     word = layout.word(since, code)
     head = 1
     paused_at = 0
-    told: Callable[[int, int], None] | None = None
+    reported: Callable[[int, int], None] | None = None
 
     def enter(code: int) -> int:
         nonlocal since, head, word, codes
@@ -130,8 +130,8 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         head += 1
         words[head_at] = head
         words[word_at] = word
-        if told is not None:
-            told(code, now)
+        if reported is not None:
+            reported(code, now)
         return depth
 
     def leave(depth: int) -> int:
@@ -146,8 +146,8 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         head += 1
         words[head_at] = head
         words[word_at] = word
-        if told is not None:
-            told(stack[-1], now)
+        if reported is not None:
+            reported(stack[-1], now)
         return now
 
     def close(depth: int) -> None:
@@ -201,8 +201,8 @@ def make_track(words: memoryview, slot: int, code: int, thread_id: int) -> Track
         words[at + layout.SLOT_ENDED // 8] = since
 
     def tell(function: Callable[[int, int], None] | None) -> None:
-        nonlocal told
-        told = function
+        nonlocal reported
+        reported = function
 
     def rebind(view: memoryview) -> None:
         nonlocal words

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .probe import Probe
+    from .interface import ProbeLike
 
 ENDING = ".torch.sock"
 _MANY_CORES = 64
@@ -25,7 +25,7 @@ _ERROR = 2
 """torch's own levels: 0 information, 1 warning, 2 error."""
 
 
-def start_when_distributed(probe: Probe) -> None:
+def start_when_distributed(probe: ProbeLike) -> None:
     """Start it as soon as this process has joined a process group with others in it."""
 
     def look() -> dict[str, object]:
@@ -44,16 +44,15 @@ class WorkerServer(Instrument):
     """Answers HTTP on a socket beside the page; its handlers dump the flight recorder, among others."""
 
     name = "worker-server"
-    edges = 0
 
     def install(self) -> None:
         import ctypes
 
-        wish = os.environ.get("GPUTOP_WORKER_SERVER", "")
-        if wish == "0":
+        request = os.environ.get("GPUTOP_WORKER_SERVER", "")
+        if request == "0":
             raise RuntimeError("switched off by GPUTOP_WORKER_SERVER=0")
         cores = len(os.sched_getaffinity(0))
-        if cores > _MANY_CORES and wish != "1":
+        if cores > _MANY_CORES and request != "1":
             raise RuntimeError(f"it would run {cores} threads; GPUTOP_WORKER_SERVER=1 allows it")
         module = sys.modules.get("torch._C._distributed_c10d")
         kind = getattr(module, "_WorkerServer", None)

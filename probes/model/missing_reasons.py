@@ -18,3 +18,6 @@ NO_PERMISSION = "no permission"
 
 
 NO_VALUE = "driver gave no value"
+
+NOT_COUNTED = "not counted"
+"""Begins the reason where no steps are told because what counts them is off: no age, no rate, no verdict."""

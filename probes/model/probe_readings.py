@@ -161,6 +161,8 @@ class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """The probe's own time as a share of the step time, as it measures itself."""
     instruments: dict[str, str] = {}
     """Instrument → ``on``, or why it is not."""
+    steps_off: str | None = None
+    """Why steps are not counted now: what counts them went off after the last one that is known."""
     error: str | None = None
     """Why the probe switched itself off."""
     socket: str | None = None

@@ -22,8 +22,8 @@ from .probe_readings import ProbeReading
 from .process_readings import ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 
-SCHEMA_VERSION = 1
-"""Of the samples, and of the JSON that is printed from them."""
+WIRE_SCHEMA_VERSION = 2
+"""Of the samples. What is printed from them has names and a version of its own."""
 
 SourceState = Literal["ok", "absent", "unsupported", "denied", "stale", "failed"]
 
@@ -53,6 +53,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     node: str
     interval_seconds: float = 1.0
     boot_id: str = ""
+    suspended_seconds: float = 0.0
+    """How long the node has slept since it was started: its monotonic clock stood still, and what is
+    reported since boot went on."""
     driver: DriverReading | None = None
     gpus: tuple[GpuReading, ...] = ()
     xids: tuple[XidReading, ...] = ()

@@ -14,6 +14,8 @@ from gputop.rules.rule import Rule
 from gputop.rules.runbook import SECTIONS, UnknownRule, find, runbook, severity_words
 from gputop.rules.settings import SettingsError, load
 
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
 UNITS = frozenset(
     [
         "bytes",
@@ -55,6 +57,21 @@ def test_one_rule_one_file_in_the_folder_of_its_family(rule: type[Rule]) -> None
     others = [other for other in RULES if other.__module__ == rule.__module__]
     assert others == [rule]
     assert module.isidentifier()
+
+
+@each_rule
+def test_its_tests_are_found_by_its_name(rule: type[Rule]) -> None:
+    *_, folder, module = rule.__module__.split(".")
+    tests = HERE / folder / f"test_{module}.py"
+    assert tests.exists(), f"tests of {rule.id} belong into {tests}"
+    assert f'"{rule.id}"' in tests.read_text(encoding="utf-8")
+
+
+def test_tests_of_families_mirror_their_modules() -> None:
+    for tests in HERE.glob("*/test_*.py"):
+        module = tests.stem.removeprefix("test_")
+        family = ROOT / "rules" / tests.parent.name
+        assert any((family / f"{prefix}{module}.py").exists() for prefix in ("", "_")), tests
 
 
 @each_rule

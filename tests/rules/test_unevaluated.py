@@ -23,6 +23,11 @@ def test_a_healthy_node_is_seen_by_all() -> None:
     assert play(with_probes(healthy), 10).last.not_evaluated == ()
 
 
+def test_a_healthy_job_has_no_findings() -> None:
+    played = play(healthy, 75)
+    assert all(not judgement.findings for judgement in played.judgements)
+
+
 def test_a_missing_signal_makes_its_rules_not_evaluated() -> None:
     last = play(with_probes(always(every_gpu=TEMPERATURE)), 10).last
     assert not_evaluated(last.not_evaluated) == {"HW201": "no permission"}

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.gpu_readings import (
@@ -217,9 +218,10 @@ def play(
 def frames(script: Script, moments: Iterable[float], interval: float = 1.0) -> Iterable[Frame]:
     """The frames of the script at these seconds."""
     frame: Frame | None = None
+    cache = DeriveCache()
     for second in moments:
         with unmeasured():
-            frame = derive(frame, sample(second, script(second), interval))
+            frame = derive(frame, sample(second, script(second), interval), cache)
         yield frame
 
 

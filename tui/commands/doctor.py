@@ -56,7 +56,7 @@ def examine(options: Namespace) -> int:
         sources=statuses(sample) if sample else (),
     )
     if options.format == "json":
-        say_json(msgspec.json.encode(found) + b"\n")
+        say_json(as_json(found, sample))
     else:
         say(as_text(found))
     if pid is not None:
@@ -66,6 +66,13 @@ def examine(options: Namespace) -> int:
     ):
         return OK
     return complain(_why_no_gpu(found.sources), COULD_NOT_LOOK)
+
+
+def as_json(found: Findings, sample: Sample | None) -> bytes:
+    """One object under the public names."""
+    from ..reports.json_output import Clock, Output
+
+    return Output(Clock.of(sample) if sample else Clock.here()).encode_record(found)
 
 
 def as_text(found: Findings) -> str:

@@ -11,6 +11,7 @@ from ...probes.model.gpu_frames import GpuFrame
 from ...rules.history import History
 from ..drawing import format
 from ..drawing.bars import chart
+from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, plain, right
 
@@ -27,6 +28,8 @@ class Curve(msgspec.Struct, frozen=True):
     role: str
     top: Callable[[GpuFrame], float | None]
     """What it can be at most; ``None``: unknown, so the scale ends at the most that was seen."""
+    about: str
+    """For the help."""
 
 
 def _full(_: GpuFrame) -> float:
@@ -42,24 +45,104 @@ def _nvlink(gpu: GpuFrame) -> float | None:
 
 
 CURVES: tuple[Curve, ...] = (
-    Curve("utilization", "utilization_ratio", "ratio", "gauge", _full),
-    Curve("SM active", "sm_active_ratio", "ratio", "gauge", _full),
-    Curve("tensor active", "tensor_active_ratio", "ratio", "gauge", _full),
-    Curve("DRAM active", "dram_active_ratio", "ratio", "gauge", _full),
-    Curve("memory", "memory_used_bytes", "bytes", "memory", lambda gpu: gpu.memory_total_bytes),
-    Curve("power", "power_watts", "watts", "data", lambda gpu: gpu.power_limit_watts),
-    Curve("SM clock", "sm_clock_hertz", "hertz", "memory", lambda gpu: gpu.sm_clock_max_hertz),
+    Curve(
+        "utilization",
+        "utilization_ratio",
+        "ratio",
+        "gauge",
+        _full,
+        "Share of the time in which any kernel ran, however small; the driver's own window of 1/6 to "
+        "1 s. NVML.",
+    ),
+    Curve(
+        "SM active",
+        "sm_active_ratio",
+        "ratio",
+        "gauge",
+        _full,
+        "How many of the chip's multiprocessors had work. Near 0 under a high utilization, the SMs "
+        "idle while a kernel waits or polls. GPM: Hopper and newer.",
+    ),
+    Curve(
+        "tensor active",
+        "tensor_active_ratio",
+        "ratio",
+        "gauge",
+        _full,
+        "Share of the time in which the tensor cores were busy. GPM: Hopper and newer.",
+    ),
+    Curve(
+        "DRAM active",
+        "dram_active_ratio",
+        "ratio",
+        "gauge",
+        _full,
+        "Share of the time in which the interface to the GPU's memory was busy. GPM: Hopper and newer.",
+    ),
+    Curve(
+        "memory",
+        "memory_used_bytes",
+        "bytes",
+        "memory",
+        lambda gpu: gpu.memory_total_bytes,
+        "GPU memory allocated by processes, against all of it. NVML.",
+    ),
+    Curve(
+        "power",
+        "power_watts",
+        "watts",
+        "data",
+        lambda gpu: gpu.power_limit_watts,
+        "Power draw, against the limit in force. NVML.",
+    ),
+    Curve(
+        "SM clock",
+        "sm_clock_hertz",
+        "hertz",
+        "memory",
+        lambda gpu: gpu.sm_clock_max_hertz,
+        "Clock of the multiprocessors, against the highest of the chip. NVML.",
+    ),
     Curve(
         "temperature",
         "temperature_celsius",
         "celsius",
         "hot",
         lambda gpu: gpu.temperature_slowdown_celsius or 100.0,
+        "Temperature of the chip, against the threshold from which it slows down. NVML.",
     ),
-    Curve("PCIe in", "pcie_rx_bytes_per_second", "bytes_per_second", "h2d", _pcie),
-    Curve("PCIe out", "pcie_tx_bytes_per_second", "bytes_per_second", "h2d", _pcie),
-    Curve("NVLink in", "nvlink_rx_bytes_per_second", "bytes_per_second", "comm", _nvlink),
-    Curve("NVLink out", "nvlink_tx_bytes_per_second", "bytes_per_second", "comm", _nvlink),
+    Curve(
+        "PCIe in",
+        "pcie_rx_bytes_per_second",
+        "bytes_per_second",
+        "h2d",
+        _pcie,
+        "Bytes a second over PCIe into the GPU, against what the link carries as trained now. GPM or NVML.",
+    ),
+    Curve(
+        "PCIe out",
+        "pcie_tx_bytes_per_second",
+        "bytes_per_second",
+        "h2d",
+        _pcie,
+        "Bytes a second over PCIe out of the GPU.",
+    ),
+    Curve(
+        "NVLink in",
+        "nvlink_rx_bytes_per_second",
+        "bytes_per_second",
+        "comm",
+        _nvlink,
+        "Bytes a second over all NVLinks into the GPU, against the sum of those that are up. GPM or NVML.",
+    ),
+    Curve(
+        "NVLink out",
+        "nvlink_tx_bytes_per_second",
+        "bytes_per_second",
+        "comm",
+        _nvlink,
+        "Bytes a second over all NVLinks out of the GPU.",
+    ),
 )
 
 
@@ -76,6 +159,16 @@ def curve_lines(gpu: GpuFrame, history: History, width: int, height: int) -> lis
         if spaced:
             lines.append(blank(width))
     return lines
+
+
+def explained() -> Section:
+    """For the help: all charts."""
+    window = Term(
+        "each chart",
+        "The value now, what it can be at most, and the least and most of the time shown. Each cell is a "
+        "mean over the same time; an empty one: not read.",
+    )
+    return Section("History", [window, *(Term(curve.title, curve.about) for curve in CURVES)])
 
 
 def _lines(curve: Curve, gpu: GpuFrame, history: History, width: int, tall: int) -> list[Line]:

@@ -15,6 +15,7 @@ from ...probes.model.probe_readings import (
     DdpReading,
     LoaderReading,
 )
+from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.glyphs import DASH, DOT, TIMES
 from ..drawing.job_words import owner_words
@@ -59,6 +60,8 @@ def _now(rank: RankFrame) -> Iterable[Fact]:
     if rank.current_step is not None:
         since = format.duration(rank.step_age_seconds)
         yield "step", f"{format.grouped(rank.current_step)} in progress {DOT} for {since}", "text"
+    elif reason := not_counted(rank):
+        yield "step", plain(reason), "warm"
     if rank.loss is not None:
         yield "loss", f"{rank.loss:.4g}", "text"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...rules.finding import Finding, Judgement, NotEvaluated
+from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
@@ -17,6 +18,7 @@ from ..drawing.finding_words import (
 )
 from ..drawing.lines import plain_text
 from ..drawing.missing import REFUSALS, silent_gpus, why_no_gpus
+from ..drawing.rank_words import name_of_rank
 from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
 
 
@@ -38,7 +40,7 @@ def as_text(
         lines.append(f"{job.name}: {_size(alive)}; {methods_line(job, frame)}")
     for finding in findings:
         lines += _finding_lines(finding)
-    doubts = list(_doubts(judgement))
+    doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
     partial = bool(ended or doubts)
     lines += [*_verdict(findings, partial, unread=bool(silent_gpus(frame))), *doubts]
     if job is not None and alive is not None:
@@ -79,6 +81,16 @@ def _doubts(judgement: Judgement) -> Iterator[str]:
     if not_evaluated:
         yield f"{len(not_evaluated)} of {judgement.rules} rules were not evaluated:"
         yield from _reasons(not_evaluated)
+
+
+def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
+    """Ranks of whose steps nothing is known, for what counts them is off."""
+    reasons: dict[str, list[str]] = {}
+    for rank in (rank for job in jobs for rank in job.living):
+        if reason := not_counted(rank):
+            reasons.setdefault(reason, []).append(name_of_rank(rank))
+    for reason, names in reasons.items():
+        yield f"Steps of {', '.join(names)} are {reason}"
 
 
 def unseen_gpus(frame: Frame) -> str:

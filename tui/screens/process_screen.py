@@ -9,18 +9,35 @@ from textual.binding import Binding, BindingType
 
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing import format
+from ..drawing.explanations import Section, Term
 from ..drawing.finding_words import words_of
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading, paragraph, plain, wrapped
 from ..drawing.target import Block, Target, process_target
+from ..panels.host_line import explained as host_explained
 from ..panels.host_line import host_line
 from ..panels.process_table import ProcessRow, command_of, matching, row_block, table_header
+from ..panels.process_table import explained as processes_explained
 from ..panels.process_tree import Entry, tree
 from ..panels.top_line import top_line
 from ..session.view import View, window
 from .picture_screen import BACK, PictureScreen
 
 _MIN_ROWS = 3
+_DETAIL_TERMS = (
+    Term("threads", "How many it has. /proc."),
+    Term("may use", "CPUs that its affinity mask allows. /proc."),
+    Term(
+        "ready without a core",
+        "Share of the time in which its main thread could run and no core was free, since the last sample. "
+        "/proc/PID/schedstat.",
+    ),
+    Term(
+        "reads, writes", "Bytes a second to and from storage, since the last sample. /proc/PID/io."
+    ),
+    Term("switches", "How often a second it gave its core away by itself, mostly to wait."),
+    Term("cgroup", "Control group: its limits are those of the container, pod or Slurm step."),
+)
 
 
 class ProcessScreen(PictureScreen):
@@ -52,9 +69,15 @@ class ProcessScreen(PictureScreen):
 
     def action_environment(self) -> None:
         if self.selected is not None:
-            self.gputop.ask_environment(self.selected)
+            self.gputop.requests.environment(self.selected)
         else:
             self.tell("select a process first")
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        sections = [processes_explained(width)]
+        if _selected(view) is not None:
+            sections.append(Section("The selected process", _DETAIL_TERMS))
+        return [*sections, host_explained(view, width)]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

@@ -9,6 +9,7 @@ import msgspec
 
 from ...probes.model.frame import Frame
 from ...rules.finding import Judgement
+from ..drawing.format import duration
 from ..drawing.target import Target
 from .followed_job import FollowedJob
 from .view import SORT_KEYS, Asked, SortKey, View, WatchLike
@@ -85,6 +86,15 @@ class Reader(msgspec.Struct):
             return 0.0
         silent = self.clock() - self.arrived
         return silent if silent > 3.0 * self.interval_seconds + SLACK_SECONDS else 0.0
+
+    def standing(self) -> str:
+        """That what is shown is old, and why; empty where it is not."""
+        if self.ended:
+            return f"{self.ended}; what is shown is old"
+        silent = self.silent_seconds()
+        if silent:
+            return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
+        return ""
 
     def view(self, selected: Target | None, filter: str = "") -> View | None:
         """What to draw from; ``None`` before anything has come."""

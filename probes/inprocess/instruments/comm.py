@@ -14,7 +14,7 @@ from ..instrument import Off
 from .patching import Function, Patching, attributes
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
     _Opened = tuple[int, Track | None, int]
@@ -58,12 +58,12 @@ class Comm(Patching):
 
     name = "comm"
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._groups = Groups(probe.page)
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
         self._by_number: WeakValueDictionary[int, Any] = WeakValueDictionary()
-        self._told: list[dict[str, object]] = []
+        self._reported: list[dict[str, object]] = []
         self._pending: dict[int, tuple[ref[Any], int]] = {}
         """Identity of what is to be waited for → itself, as long as the job has it, and the group."""
 
@@ -82,7 +82,7 @@ class Comm(Patching):
             "wait",
             lambda original: self.within(original, self._begin_wait, self._end_wait),
         )
-        self.probe.gauges.append(self._gauge)
+        self.probe.ask(self._gauge)
         if distributed.is_initialized():
             self._meet_groups()
 
@@ -104,18 +104,18 @@ class Comm(Patching):
 
     def _meet_groups(self) -> None:
         c10d = self._c10d
-        before = len(self._told)
+        before = len(self._reported)
         for group in c10d._world.pg_map:
             if group not in self._numbers:
-                number = len(self._told)
+                number = len(self._reported)
                 self._numbers[group] = number
                 self._by_number[number] = group
                 name = getattr(group, "group_desc", "") or getattr(group, "group_name", "")
                 ranks = list(c10d._world.pg_group_ranks.get(group, ()))
-                self._told.append({"name": str(name)[:64], "ranks": ranks})
-        if len(self._told) == before:
+                self._reported.append({"name": str(name)[:64], "ranks": ranks})
+        if len(self._reported) == before:
             return
-        self.probe.tell(groups=self._told[: layout.GROUPS])
+        self.probe.tell(groups=self._reported[: layout.GROUPS])
         if c10d.is_initialized():
             self.probe.tell(rank=c10d.get_rank(), world_size=c10d.get_world_size())
 

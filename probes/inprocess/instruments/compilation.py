@@ -8,18 +8,18 @@ from ..layout import CODES
 from .patching import Patching
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 _COMPILE = CODES["compile"]
 
 
 class Compilation(Patching):
-    """Told by dynamo before and after."""
+    """Called by dynamo before and after."""
 
     name = "compile"
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._handler: Any = None
         self._open: tuple[Track, int] | None = None
@@ -27,7 +27,7 @@ class Compilation(Patching):
 
     def install(self) -> None:
         self.later("torch._dynamo.callback", self._register)
-        self.probe.gauges.append(self._gauge)
+        self.probe.ask(self._gauge)
 
     def remove(self) -> None:
         super().remove()
@@ -37,6 +37,8 @@ class Compilation(Patching):
             self._handler = None
 
     def _register(self, module: Any) -> None:
+        if self._handler is not None:
+            return
         handler = module.callback_handler
         handler.register_start_callback(self._begins)
         handler.register_end_callback(self._ends)
@@ -45,13 +47,15 @@ class Compilation(Patching):
     def _gauge(self) -> dict[str, object]:
         return {"recompiles": self._again}
 
-    def _begins(self, *told: Any) -> None:
-        # Before torch 2.7 nothing is told. The name of a compilation is frame/time: 3/0 is the first.
+    def _begins(self, *reported: Any) -> None:
+        # Before torch 2.7 nothing is reported. The name of a compilation is frame/time: 3/0 is the first.
         try:
             self.calls += 1
-            name = str(getattr(told[0], "compile_id", "")) if told else ""
+            name = str(getattr(reported[0], "compile_id", "")) if reported else ""
             trigger = (
-                getattr(getattr(told[0], "callback_trigger", None), "name", "") if told else ""
+                getattr(getattr(reported[0], "callback_trigger", None), "name", "")
+                if reported
+                else ""
             )
             attempt = name.rpartition("/")[2].partition("_")[0]
             self._again += trigger == "DYNAMO" and attempt.isdecimal() and attempt != "0"
@@ -61,7 +65,7 @@ class Compilation(Patching):
         except Exception as error:
             self.fail(error)
 
-    def _ends(self, *_told: Any) -> None:
+    def _ends(self, *_reported: Any) -> None:
         try:
             opened, self._open = self._open, None
             if opened is not None and opened[0] is self.probe.known_track():

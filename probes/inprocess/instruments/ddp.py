@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .. import layout
-    from ..probe import Probe
+    from ..interface import ProbeLike
 
 _TIMES = {
     "avg_backward_compute_time": "backward_compute_ns",
@@ -30,9 +30,8 @@ class Ddp(Patching):
     backward that hangs. Nothing is hooked into the communication, which would replace how it works."""
 
     name = "ddp"
-    edges = 0
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._module: Callable[[], Any] | None = None
         self._asked = 0
@@ -55,7 +54,7 @@ class Ddp(Patching):
         if found is not None and self.state == ON:
             self._module = ref(found)
             self.probe.at_step_end.append(self._step_ended)
-            self.probe.gauges.append(self._gauge)
+            self.probe.ask(self._gauge)
 
     def _step_ended(self, step: layout.Step) -> None:
         try:
@@ -66,8 +65,10 @@ class Ddp(Patching):
             module = self._module() if self._module else None
             if module is not None:
                 self.calls += 1
-                told = module._get_ddp_logging_data()
-                self._times = {ours: told[name] for name, ours in _TIMES.items() if name in told}
+                reported = module._get_ddp_logging_data()
+                self._times = {
+                    ours: reported[name] for name, ours in _TIMES.items() if name in reported
+                }
         except Exception as error:
             self.fail(error)
 

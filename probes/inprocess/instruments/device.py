@@ -8,16 +8,15 @@ from ..instrument import Off
 from .patching import Patching
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
 
 
 class Device(Patching):
     """Asked once a second by the probe's own thread; nothing of torch is replaced."""
 
     name = "allocator"
-    edges = 0
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._index: int | None = None
 
@@ -32,7 +31,7 @@ class Device(Patching):
         )
         if not cuda:
             raise Off("no CUDA")
-        self.probe.gauges.append(self._gauge)
+        self.probe.ask(self._gauge)
 
     def remove(self) -> None:
         super().remove()

@@ -14,7 +14,7 @@ from .roots import children, find_roots
 if TYPE_CHECKING:
     from types import FrameType
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 _FORWARD, _EVAL, _BACKWARD = CODES["forward"], CODES["eval"], CODES["backward"]
@@ -36,10 +36,11 @@ class Forward(Patching):
     """
 
     name = "forward"
+    counts_steps = 2
 
     def __init__(
         self,
-        probe: Probe,
+        probe: ProbeLike,
         fed: Callable[[bool], None],
         settled: tuple[Callable[[Any], None], ...],
     ) -> None:
@@ -54,13 +55,21 @@ class Forward(Patching):
         self._evaluated = False
         self._trains_in_eval_mode = False
         self._has_settled = False
+        self._left: list[Callable[[], Any]] = []
+        """Modules that it was around when it was taken out."""
 
     def install(self) -> None:
         if not hasattr(self.torch.nn.Module, _SLOT):
             raise Off("torch has no place for it before 2.1")
+        left, self._left = self._left, []
+        self._wrap([module for reference in left if (module := reference()) is not None])
 
     def remove(self) -> None:
         super().remove()
+        self._left = list(self._roots)
+        self._unwrap()
+
+    def _unwrap(self) -> None:
         for reference in self._roots:
             module = reference()
             ours = attributes(module).get(_SLOT) if module is not None else None
@@ -104,7 +113,7 @@ class Forward(Patching):
 
         Args:
             training: the module is in the mode for it.
-            certain: whether it trains or not is told by ``training`` alone.
+            certain: whether it trains or not is reported by ``training`` alone.
         """
         probe = self.probe
         track = probe.loop_track()
@@ -161,7 +170,7 @@ class Forward(Patching):
             self.stop("off: the model's call is not seen: it may be compiled within a function")
             return
         again = [each for each in modules if not isinstance(attributes(each).get(_SLOT), _Call)]
-        self.remove()
+        self._unwrap()
         self._wrap(again or [inner for each in modules for inner in children(each)])
 
 
@@ -191,6 +200,8 @@ class _Call:
         call = self._before or module._call_impl
         forward = self._forward
         opened = None
+        timing = forward.timing
+        began = timing.now() if timing else 0
         try:
             if not forward.is_compiling():
                 opened = forward.begin(module.training)
@@ -198,10 +209,14 @@ class _Call:
             forward.fail(error)
         if opened is None:
             return call(*args, **kwargs)
+        before = timing.now() - began if timing else 0
         try:
             return call(*args, **kwargs)
         finally:
+            began = timing.now() if timing else 0
             try:
                 forward.end(opened)
             except Exception as error:
                 forward.fail(error)
+            if timing:
+                timing.add(before, timing.now() - began)

@@ -1,4 +1,4 @@
-"""What the frameworks do that cannot be told from torch alone."""
+"""What the frameworks do that cannot be reported from torch alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .patching import Function, Patching, attributes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
     from .forward import Forward
 
@@ -30,12 +30,13 @@ class Frameworks(Patching):
 
     Args:
         probe: it reports to.
-        forward: is told of the forwards.
+        forward: is called for the forwards.
     """
 
     name = "frameworks"
+    counts_steps = 1
 
-    def __init__(self, probe: Probe, forward: Forward) -> None:
+    def __init__(self, probe: ProbeLike, forward: Forward) -> None:
         super().__init__(probe)
         self._forward = forward
 

@@ -18,7 +18,7 @@ from .gpu_events import Events
 from .patching import Patching
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
 
 _DATA, _H2D = layout.CODES["data"], layout.CODES["h2d"]
 _BETWEEN = (layout.CODES["startup"], layout.CODES["other"])
@@ -64,7 +64,7 @@ class Edge(NamedTuple):
 
 
 class _Timed(NamedTuple):
-    """A step whose times the GPU has not told yet."""
+    """A step whose times the GPU has not reported yet."""
 
     place: int
     """-1: it lacks some, and only gives its events back."""
@@ -76,9 +76,8 @@ class GpuTime(Patching):
     """Marks the phases of the loop on the GPU's clock."""
 
     name = "gpu_time"
-    edges = 10  # to record an event takes some 3 µs
 
-    def __init__(self, probe: Probe, clock: Clock | None = None) -> None:
+    def __init__(self, probe: ProbeLike, clock: Clock | None = None) -> None:
         super().__init__(probe)
         self._clock = clock or Events(self.torch)
         self._open: list[Edge] = []
@@ -93,7 +92,7 @@ class GpuTime(Patching):
             raise Off("no CUDA")
         self.probe.tell_phases(self._mark)
         self.probe.at_step_end.append(self._step_ended)
-        self.probe.gauges.append(self._gauge)
+        self.probe.ask(self._gauge)
 
     def remove(self) -> None:
         super().remove()
@@ -102,6 +101,7 @@ class GpuTime(Patching):
             self.probe.at_step_end.remove(self._step_ended)
         self._open.clear()
         self._late.clear()
+        self._whole = False  # if it is put in again, what is under way lacks its beginning
 
     def _mark(self, code: int, moment: int) -> None:
         try:
@@ -113,11 +113,15 @@ class GpuTime(Patching):
             if len(self._open) >= _MOST_EDGES or not self._clock.usable():
                 self._whole = False
                 return
+            timing = self.timing
+            began = timing.now() if timing else 0
             event = self._clock.record()
             if event is None:
                 self._whole = False
                 return
             self.calls += 1
+            if timing:  # to record it is what takes time
+                timing.add(timing.now() - began)
             # What the GPU does between a draw and the forward is to fetch what was drawn.
             fetches = after == _DATA and code in _BETWEEN
             self._open.append(Edge(_H2D if fetches else code, event, moment))

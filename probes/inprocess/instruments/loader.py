@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
     _Opened = tuple[Track, int, Any, int]
@@ -31,7 +31,7 @@ nothing trains."""
 class Loader(Patching):
     """Patches the one class that all of its iterators come from, which leaves their types as they are.
 
-    What a loader feeds, training or evaluation, is told by the forward that follows its draw, and
+    What a loader feeds, training or evaluation, is reported by the forward that follows its draw, and
     remembered by its dataset, as each epoch has a new iterator.
 
     Args:
@@ -42,10 +42,11 @@ class Loader(Patching):
     """
 
     name = "loader"
+    counts_steps = 2
 
     def __init__(
         self,
-        probe: Probe,
+        probe: ProbeLike,
         unwind: Callable[[], None],
         evaluates: Callable[[], bool],
         search: Callable[[FrameType], None],
@@ -57,7 +58,7 @@ class Loader(Patching):
         self._draws = 0
         self._feeds_evaluation: dict[int, bool] = {}
         self._drawn: int | None = None
-        """The dataset of the last draw whose purpose is not yet told."""
+        """The dataset of the last draw whose purpose is not yet reported."""
         self._newest = 0
         """Identity of the iterator that the training draws from."""
         self._batch_size: int | None = None
@@ -72,7 +73,10 @@ class Loader(Patching):
             lambda original: self.within(original, self._begin, self._end),
         )
         self.replace(data._utils.worker, "_worker_loop", self._worker)
-        self.probe.gauges.append(lambda: self._gauges)
+        self.probe.ask(self._gauge)
+
+    def _gauge(self) -> dict[str, object]:
+        return self._gauges
 
     def fed(self, evaluation: bool) -> None:
         """A forward begins, of that kind: so that is what the last draw was for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..instrument import ON
 from ..layout import CODES
 from .patching import Function, Patching, attributes
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 _OPTIMIZER = CODES["optimizer"]
@@ -29,25 +30,28 @@ class Optimizer(Patching):
     """
 
     name = "optimizer"
-    edges = (
-        45  # with the end of a step, and what all hooks of one take longer than one hook in a row
-    )
+    counts_steps = 3
 
-    def __init__(self, probe: Probe, met: Callable[[Any, FrameType], None]) -> None:
+    def __init__(self, probe: ProbeLike, met: Callable[[Any, FrameType], None]) -> None:
         super().__init__(probe)
         self._met = met
         self._known: dict[int, None] = {}
         self._open: list[int] = []
         """Depths of the steps that have begun and not ended."""
         self._wrapper: CodeType | None = None
-        self._handles: list[Any] = []
+        self._hooked = False
         self._fired = 0
+        self._spent = 0
+        """What the hook before a step has taken, while it is timed."""
 
     def install(self) -> None:
         torch = self.torch
         optimizer = sys.modules["torch.optim.optimizer"]
-        self._handles.append(optimizer.register_optimizer_step_pre_hook(self._before))
-        self._handles.append(optimizer.register_optimizer_step_post_hook(self._after))
+        if not self._hooked:
+            # For good: to take one out while torch goes through them would raise in the job's step.
+            self._hooked = True
+            optimizer.register_optimizer_step_pre_hook(self._before)
+            optimizer.register_optimizer_step_post_hook(self._after)
         self.replace(
             optimizer.Optimizer,
             "__init__",
@@ -67,11 +71,6 @@ class Optimizer(Patching):
                 if attributes(owner).get(name) is original:
                     self.put(owner, name, original, ours)
 
-    def remove(self) -> None:
-        super().remove()
-        while self._handles:
-            self._handles.pop().remove()
-
     def unwind(self) -> None:
         """No step can be running in the loop now: close what one that raised has left open."""
         if self._open:
@@ -89,8 +88,10 @@ class Optimizer(Patching):
         return track, track.enter(_OPTIMIZER)
 
     def _before(self, optimizer: Any, _args: object, _kwargs: object) -> None:
-        if self.is_compiling():
+        if self.is_compiling() or self.state != ON:
             return
+        timing = self.timing
+        began = timing.now() if timing else 0
         try:
             probe = self.probe
             track = probe.claim_loop()
@@ -102,18 +103,27 @@ class Optimizer(Patching):
                 self._look(optimizer, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             probe.steps.begin()
             self._open.append(track.enter(_OPTIMIZER))
+            self._spent = timing.now() - began if timing else 0
         except Exception as error:
             self.fail(error)
 
     def _after(self, optimizer: Any, _args: object, _kwargs: object) -> None:
         if self.is_compiling():
             return
+        timing, spent = self.timing, self._spent
+        began = timing.now() if timing else 0
         try:
             probe = self.probe
             track = probe.loop_track()
             if track is None or not self._open:
                 return
-            probe.steps.optimizer_done(id(optimizer), track.leave(self._open.pop()))
+            moment = track.leave(self._open.pop())
+            if self.state != ON:
+                return
+            probe.steps.optimizer_done(id(optimizer), moment)
+            self._spent = 0
+            if timing and spent:
+                timing.add(spent, timing.now() - began)
         except Exception as error:
             self.fail(error)
 

@@ -11,7 +11,7 @@ from ..after_import import after_import
 from ..instrument import ON, Instrument
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 Function = Callable[..., Any]
@@ -27,7 +27,7 @@ class Patching(Instrument):
     """The base of those. What it has replaced is put back when it is taken out; whoever took hold of
     our function before that has one that passes everything through."""
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._removed = False
         self._replaced: list[tuple[Any, str, Any, Any]] = []
@@ -38,10 +38,18 @@ class Patching(Instrument):
 
     def remove(self) -> None:
         self._removed = True
+        kept: list[tuple[Any, str, Any, Any]] = []
         while self._replaced:
             owner, name, original, ours = self._replaced.pop()
             if attributes(owner).get(name) is ours:
                 setattr(owner, name, original)
+            else:  # somebody has put something around it: it serves again if this is put in again
+                kept.append((owner, name, original, ours))
+        self._replaced = kept
+
+    def start(self) -> None:
+        self._removed = False
+        super().start()
 
     def replace(self, owner: Any, name: str, make: Callable[[Function], Function]) -> None:
         """Put what ``make`` makes of it in the place of a function of a module or a class."""
@@ -50,6 +58,8 @@ class Patching(Instrument):
 
     def put(self, owner: Any, name: str, original: Function, ours: Function) -> None:
         """The same with a function that is made already."""
+        if any(each[0] is owner and each[1] == name for each in self._replaced):
+            return
         setattr(owner, name, ours)
         self._replaced.append((owner, name, original, ours))
 
@@ -85,6 +95,8 @@ class Patching(Instrument):
             # First, so that dynamo sees nothing of the rest: it would break the job's graph.
             if is_compiling() or self.state != ON:
                 return original(*args, **kwargs)
+            timing = self.timing
+            began = timing.now() if timing else 0
             try:
                 opened = begin(args, kwargs)
             except Exception as error:
@@ -92,15 +104,19 @@ class Patching(Instrument):
                 opened = None
             if opened is None:
                 return original(*args, **kwargs)
+            before = timing.now() - began if timing else 0
             result = None
             try:
                 result = original(*args, **kwargs)
                 return result
             finally:
+                began = timing.now() if timing else 0
                 try:
                     end(opened, result)
                 except Exception as error:
                     self.fail(error)
+                if timing:
+                    timing.add(before, timing.now() - began)
 
         return ours
 

@@ -1,7 +1,8 @@
 """The directories that pages lie in, and the pages of the dead among them.
 
 A page outlives its process where that was killed. It is what there is to learn from, so it is reported
-for a day and left where it is: removing it is for the owner's next probe.
+for a day and left where it is: removing it is for the owner's next probe. There may be thousands, so
+only the newest are read, each once; of the others the name and the inode are all that is kept.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -22,10 +24,15 @@ from .state import NANOSECONDS
 
 _LIST_SECONDS = 10.0
 _TOLD_SECONDS = 24 * 3600.0
-_MOST_NAMES = 4096
-_MOST_DEAD = 64
+_TOUCH_SECONDS = 1200.0
+"""The living touch their pages more often than that."""
+_MOST_NAMES = 65_536
+_MOST_DEAD = 16
 """In one directory: the pages of one user do not push out those of another."""
-_MOST_JUDGED = 8192
+_MOST_KEPT = 64
+"""Of those that died while they were watched."""
+_MOST_OPENED = 256
+"""At one look into a directory."""
 _STAT_BYTES = 1024
 
 _Key = tuple[int, int, int]
@@ -38,11 +45,22 @@ class _Dead(msgspec.Struct):
     reported: int = 0
 
 
+class _Found(msgspec.Struct):
+    """A page of which nothing is known yet but that its process is not to be seen here."""
+
+    name: str
+    inode: int
+    pid: int
+    ticks: int
+
+
 class _Directory(msgspec.Struct):
     """One that was looked into."""
 
     changed: int = -1
     due: float = 0.0
+    settled: dict[str, int] = {}
+    """Name → inode of the pages of the dead that are not looked at again: read, refused, or too many."""
 
 
 class PageDirectories:
@@ -61,8 +79,6 @@ class PageDirectories:
         self._seen: dict[str, _Directory] = {}
         self._living: dict[str, frozenset[int]] = {}
         self._dead: dict[_Key, _Dead] = {}
-        self._judged: set[_Key] = set()
-        """Dead, and not reported: too old, refused, or ended well."""
 
     def look(self) -> tuple[frozenset[int], frozenset[int]]:
         """The living processes that have a page, and those of them that are new since the last look."""
@@ -77,13 +93,11 @@ class PageDirectories:
         living = frozenset[int]().union(*self._living.values())
         return living, living - before
 
-    def hide(self, owner: Owner, left: ProbeReading | None) -> None:
+    def keep_page_of(self, owner: Owner, left: ProbeReading | None) -> None:
         """A process that was watched is gone, and this is what it has left."""
-        key = (owner.user_id, owner.inner_pid, owner.start_ticks)
-        if left is None:
-            self._judge(key)
-        else:
-            self._dead[key] = _Dead(left, "")
+        if left is not None:
+            self._dead[owner.user_id, owner.inner_pid, owner.start_ticks] = _Dead(left, "")
+            self._keep_newest("", _MOST_KEPT)
 
     def dead(self) -> Iterator[ProbeReading]:
         """What the dead of the last day have left. Their history is reported twice, and then no more."""
@@ -91,7 +105,6 @@ class PageDirectories:
         for key, dead in list(self._dead.items()):
             if now - (dead.reading.ended_monotonic_seconds or 0.0) > _TOLD_SECONDS:
                 del self._dead[key]
-                self._judge(key)
                 continue
             yield dead.reading
             dead.reported += 1
@@ -137,27 +150,38 @@ class PageDirectories:
                 contextlib.suppress(OSError),
                 trusted_directory(anchor, path, user_id) as directory,
             ):
-                self._living[path] = frozenset(self._look_into(path, directory, user_id))
+                self._look_into(path, directory, user_id)
         finally:
             os.close(anchor)
-        self._keep_newest(path)
+        self._keep_newest(path, _MOST_DEAD)
 
-    def _look_into(self, path: str, directory: int, user_id: int) -> Iterator[int]:
-        """The living; the dead are taken up."""
-        listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
-        try:
-            names = os.listdir(listed)[:_MOST_NAMES]  # noqa: PTH208 - by descriptor
-        finally:
-            os.close(listed)
-        for name in names:
+    def _look_into(self, path: str, directory: int, user_id: int) -> None:
+        """Find the living; the dead are taken up."""
+        seen = self._seen[path]
+        living: set[int] = set()
+        gone: list[_Found] = []
+        settled: dict[str, int] = {}
+        running: set[int] | None = None
+        for name, inode in _listed(directory):
+            if seen.settled.get(name) == inode:
+                settled[name] = inode
+                continue
             parts = PAGE_NAME.fullmatch(name)
             if parts is None:
                 continue
-            pid, ticks = int(parts[1]), int(parts[2])
-            if self._lives(pid, ticks):
-                yield pid
-            elif (key := (user_id, pid, ticks)) not in self._judged and key not in self._dead:
-                self._take_up(key, path, directory, name)
+            found = _Found(name, inode, int(parts[1]), int(parts[2]))
+            running = self._running() if running is None else running
+            if found.pid in running and self._lives(found.pid, found.ticks):
+                living.add(found.pid)
+            else:
+                gone.append(found)
+        seen.settled = settled
+        self._living[path] = frozenset(living)
+        self._take_up_newest(seen, gone, path, directory, user_id)
+
+    def _running(self) -> set[int]:
+        """All pids: one look at the list costs less than a look for each that is gone."""
+        return {int(name) for name in os.listdir(f"{self._root}/proc") if name.isdecimal()}  # noqa: PTH208
 
     def _lives(self, pid: int, ticks: int) -> bool:
         try:
@@ -166,37 +190,67 @@ class PageDirectories:
             return False
         return stat is not None and stat.start_ticks == ticks and stat.state not in "ZX"
 
-    def _take_up(self, key: _Key, path: str, directory: int, name: str) -> None:
+    def _take_up_newest(
+        self, seen: _Directory, gone: list[_Found], path: str, directory: int, user_id: int
+    ) -> None:
+        dated: list[tuple[float, _Found]] = []
+        for found in gone:
+            with contextlib.suppress(OSError):
+                status = os.stat(found.name, dir_fd=directory, follow_symlinks=False)
+                dated.append((status.st_mtime, found))
+        dated.sort(key=lambda each: each[0], reverse=True)
+        now = time.time()
+        opened = taken = 0
+        for touched, found in dated:
+            key = (user_id, found.pid, found.ticks)
+            surely_dead = now - touched > _TOUCH_SECONDS  # else perhaps in another PID namespace
+            if key in self._dead or (taken >= _MOST_DEAD and surely_dead):
+                seen.settled[found.name] = found.inode
+            elif opened < _MOST_OPENED:
+                opened += 1
+                if self._take_up(key, path, directory, found.name, read=taken < _MOST_DEAD):
+                    seen.settled[found.name] = found.inode
+                    taken += key in self._dead
+
+    def _take_up(self, key: _Key, path: str, directory: int, name: str, *, read: bool) -> bool:
+        """Read what a dead process has left. False: it may live, and is to be looked at again."""
         user_id, pid, ticks = key
         now = time.monotonic_ns()
         try:
             descriptor = open_in(directory, name, user_id)
             reader = reader_of(descriptor, Owner(pid, pid, ticks, user_id))
         except (OSError, PageRefused):
-            self._judge(key)
-            return
+            return True
         if reader is None:
-            return
+            return False
         try:
             if reader.held():
-                return  # it lives in another PID namespace
+                return False  # it lives in another PID namespace
+            if not read:
+                return True
             since_touched = max(0.0, time.time() - reader.touched_at())
             touched = now - int(since_touched * NANOSECONDS)
             ended = min(now, max(touched, reader.last_sign_of_life(now)))
             self._dead[key] = _Dead(reader.read(now, ended=ended), path)
         except PageRefused:
-            self._judge(key)
+            return True
         finally:
             reader.close()
+        return True
 
-    def _keep_newest(self, path: str) -> None:
+    def _keep_newest(self, path: str, most: int) -> None:
         here = [(key, dead) for key, dead in self._dead.items() if dead.directory == path]
         here.sort(key=lambda each: each[1].reading.ended_monotonic_seconds or 0.0)
-        for key, _ in here[:-_MOST_DEAD]:
+        for key, _ in here[:-most]:
             del self._dead[key]
-            self._judge(key)
 
-    def _judge(self, key: _Key) -> None:
-        if len(self._judged) >= _MOST_JUDGED:
-            self._judged.clear()
-        self._judged.add(key)
+
+def _listed(directory: int) -> Iterator[tuple[str, int]]:
+    """Name and inode of what lies in it."""
+    listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        with os.scandir(listed) as entries:
+            for entry in islice(entries, _MOST_NAMES):
+                yield entry.name, entry.inode()
+    finally:
+        os.close(listed)

@@ -19,6 +19,7 @@ _MOST_THREADS = 64
 _MOST_RANKS = 65536
 _MOST_WORKERS = 256
 _CODES_OF_A_WORD = 256
+_TOO_DEAR = "off: the probe took "
 
 _Fields = dict[str, Any]
 """Field of a reading → value."""
@@ -64,6 +65,8 @@ class Facts(msgspec.Struct, frozen=True):
     groups: tuple[Group, ...] = ()
     threads: dict[int, str] = msgspec.field(default_factory=dict[int, str])
     main_slot: int = 0
+    steps_off: tuple[int, str] | None = None
+    """The moment from which on steps are not counted, unless one has ended since, and why."""
     loader: _Fields = msgspec.field(default_factory=dict[str, Any])
 
 
@@ -98,6 +101,7 @@ def parse_facts(payload: bytes) -> Facts:
         groups=_groups(found.get("groups")),
         threads=_thread_names(found.get("threads")),
         main_slot=main_slot or 0,
+        steps_off=_steps_off(entries(found.get("steps_off")), hooks),
         loader=_loader_fields(found.get("loader")),
     )
 
@@ -123,6 +127,16 @@ def loader_reading(facts: Facts, gauges: Gauges) -> LoaderReading | None:
     """What the facts say of the DataLoader, and the gauges of its queue."""
     fields = facts.loader | gauges.loader
     return LoaderReading(**fields) if fields else None
+
+
+def _steps_off(told: _Fields, hooks: dict[str, str]) -> tuple[int, str] | None:
+    since, why = whole(told.get("since"), 2**62), text(told.get("why"))
+    if since is not None and why is not None:
+        return since, why
+    state = hooks.get("optimizer", "")
+    if state.startswith(_TOO_DEAR):  # by a probe that does not tell of it, and never tries again
+        return 2**62, f"optimizer: {state}"
+    return None
 
 
 def _phase_names(value: object) -> tuple[str | None, ...]:

@@ -160,7 +160,7 @@ class PageReader:
             fields["ended_monotonic_seconds"] = ended / NANOSECONDS
         reasons = (
             self._add_phase(fields, hot, now, ended, newest),
-            _add_progress(fields, newest),
+            _add_progress(fields, newest, facts.steps_off),
             None if newest and newest.all_samples else _NOT_COUNTED,
             None if newest and newest.all_tokens else _NOT_COUNTED,
             None if "phase_seconds" in fields else _CONTRADICTORY,
@@ -253,8 +253,12 @@ class PageReader:
         return self._reasons[reasons]
 
 
-def _add_progress(fields: dict[str, Any], newest: layout.Step | None) -> str | None:
+def _add_progress(
+    fields: dict[str, Any], newest: layout.Step | None, off: tuple[int, str] | None
+) -> str | None:
     """Add the main loop's counters; or say why there are none."""
+    if off is not None and (newest is None or newest.ended <= off[0]):
+        fields["steps_off"] = off[1]
     if newest is None:
         return _NO_STEP
     fields["skipped_steps"] = newest.all_skipped

@@ -82,7 +82,7 @@ class ProbeSource:
                 if wanted or watched.has_page:
                     return
             except Gone:
-                self._directories.hide(watched.owner, watched.leave(time.monotonic_ns()))
+                self._directories.keep_page_of(watched.owner, watched.leave(time.monotonic_ns()))
             watched.close()
             del self._watched[pid]
         if wanted:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from ...jobs.command_line import is_boundary
 from ...jobs.rank_finder import RankFinder
-from ...model.process_key import key_of
 from ...model.process_readings import ProcessReading
+from ...model.reading import key_of
 from ..procfs.files import Descriptors, Gone, read_file
 from ..procfs.tree import ProcessTree
 from ..protocol import SourceAbsent, SourceDenied

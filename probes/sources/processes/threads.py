@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ...model.process_key import key_of
 from ...model.process_readings import ProcessReading
 from ...model.rank_readings import ExitReading, ThreadReading, ThreadsReading
+from ...model.reading import key_of
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_stat, parse_switches, parse_wait_channel, text
 from ..watchlist import Watchlist

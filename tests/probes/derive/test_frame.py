@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -348,14 +347,6 @@ def test_phases_of_a_probe_and_the_age_of_one_that_is_frozen() -> None:
     assert (rank.phase, rank.phase_age_seconds, rank.step) == ("backward", 41.0, 7)
     assert rank.phase_source == "measured"
     assert frame.gpus[0].rank == 0
-
-
-def test_a_frame_is_the_public_json() -> None:
-    frame = fold(sample(10, gpus=(gpu(10, missing={"power_watts": "not supported"}),)))
-    decoded = msgspec.json.decode(msgspec.json.encode(frame))
-    assert decoded["gpus"][0]["power_watts"] is None
-    assert decoded["gpus"][0]["missing"]["power_watts"] == "not supported"
-    assert decoded["schema_version"] == 1
 
 
 numbers = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))

@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from gputop.probes.attach.control_client import ProbeError, ask
-from gputop.probes.inprocess.control import REQUEST_BYTES, REQUEST_SECONDS
+from gputop.probes.inprocess.clients import REQUEST_BYTES, REQUEST_SECONDS
 from gputop.tui.drawing.glyphs import DASH
 
 from support.probe_job import Job, job
@@ -43,8 +44,16 @@ def connect(running: Job) -> socket.socket:
     (path,) = (running.runtime / "gputop").glob("*.sock")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(6 * REQUEST_SECONDS)
-    connection.connect(str(path))
+    wait_until(lambda: _connects(connection, path), 20, "there is a place in the queue")
     return connection
+
+
+def _connects(connection: socket.socket, path: Path) -> bool:
+    try:
+        connection.connect(str(path))
+    except BlockingIOError:
+        return False
+    return True
 
 
 def test_only_its_owner_can_reach_it(running: Job) -> None:
@@ -60,7 +69,8 @@ def test_status_on_the_command_line(running: Job, form: str) -> None:
     if form == "json":
         reported = json.loads(done.stdout)
         assert (reported["pid"], reported["instruments"]["control"]) == (running.pid, "on")
-        assert reported["torch"] is None
+        assert reported["torch_version"] is None and reported["steps_total"] >= 0
+        assert reported["schema_version"] == 2
     else:
         assert f"pid: {running.pid}\n" in done.stdout
         assert "instruments.control: on\n" in done.stdout
@@ -140,13 +150,64 @@ def test_one_that_does_not_read_its_answer_is_dropped(running: Job) -> None:
 
 
 def test_a_crowd_of_the_silent_does_not_stop_the_steps(running: Job) -> None:
-    before = int(str(ask(running.pid, {"command": "status"})["steps"]))
     crowd = [connect(running) for _ in range(3)]
-    after = int(str(ask(running.pid, {"command": "status"}, seconds=60)["steps"]))
+    before = int(str(ask(running.pid, {"command": "status"})["steps"]))
+    time.sleep(REQUEST_SECONDS + 0.5)
+    after = int(str(ask(running.pid, {"command": "status"})["steps"]))
     for each in crowd:
         each.close()
     # About a hundred steps a second are made; a thread that is held up would make none.
     assert after - before > 50
+
+
+@pytest.mark.parametrize("sent", [b"", b'{"command": "sta', b'{"command": "stacks"}\n'])
+def test_any_number_of_half_open_clients_does_not_shut_out_the_next(
+    running: Job, sent: bytes
+) -> None:
+    """Nor does one that asks and does not take its answer."""
+    with contextlib.ExitStack() as crowd:
+        for _ in range(100):
+            connection = crowd.enter_context(connect(running))
+            with contextlib.suppress(BrokenPipeError):  # more than it keeps
+                connection.sendall(sent)
+        began = time.monotonic()
+        assert ask(running.pid, {"command": "status"})["pid"] == running.pid
+        assert time.monotonic() - began < REQUEST_SECONDS
+
+
+def test_a_full_queue_is_waited_for(running: Job) -> None:
+    """Nobody is accepted while the process is stopped, so the queue of its socket fills up."""
+    os.kill(running.pid, signal.SIGSTOP)
+    wait_until(lambda: _state(running.pid) == "T", 10, "stopped")
+    with contextlib.ExitStack() as crowd:
+        (path,) = (running.runtime / "gputop").glob("*.sock")
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                connection = crowd.enter_context(socket.socket(socket.AF_UNIX))
+                connection.setblocking(False)
+                connection.connect(str(path))
+        with pytest.raises(
+            ProbeError, match=r"takes no connection within 0\.5 s: others are waiting"
+        ):
+            ask(running.pid, {"command": "status"}, seconds=0.5)
+        later = threading.Timer(0.5, os.kill, (running.pid, signal.SIGCONT))
+        later.start()
+        assert ask(running.pid, {"command": "status"})["pid"] == running.pid
+        later.join()
+
+
+def test_an_answer_larger_than_a_socket_holds_comes_whole(running: Job) -> None:
+    """A request may come in pieces, too."""
+    with connect(running) as connection:
+        for piece in (b'{"command": ', b'"status"}', b"\n"):
+            connection.sendall(piece)
+            time.sleep(0.1)
+        assert json.loads(connection.makefile("rb").readline())["pid"] == running.pid
+    code = "import inprocess.commands as c\n"
+    code += "c._status = lambda probe, request: {'long': 'x' * (8 << 20)}\n"
+    with job(code + "say('up')\ntime.sleep(60)") as large:
+        assert large.line() == "up"
+        assert len(str(ask(large.pid, {"command": "status"})["long"])) == 8 << 20
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user: needs root")

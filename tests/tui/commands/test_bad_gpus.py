@@ -68,7 +68,7 @@ def test_a_gpu_in_a_bad_state_is_named_with_code_and_remedy(
     assert no_all_clear(text.stdout) and remedy in text.stdout
     assert [gpu["status"] for gpu in frame["gpus"]] == ["ok"] * 3 + ["failed"] + ["ok"] * 4
     (found,) = [each for each in frame["findings"] if each["id"] == "HW216"]
-    assert (found["subject"]["gpu"], found["state"], found["severity"]) == (3, "active", "error")
+    assert (found["subject"]["gpu_index"], found["state"], found["severity"]) == (3, "active", "error")
     assert remedy in found["next_step"]
 
     done = diagnose(node)
@@ -83,7 +83,7 @@ def test_all_handles_that_fail_are_rows_and_findings(node: SimulatedNvml) -> Non
     text, frame = once(node)
     assert text.returncode == 1
     assert all("(code 999)" in row(text.stdout, gpu) for gpu in range(8))
-    assert {each["subject"]["gpu"] for each in frame["findings"]} == set(range(8))
+    assert {each["subject"]["gpu_index"] for each in frame["findings"]} == set(range(8))
     done = diagnose(node)
     assert done.returncode == 1
     assert done.stdout.count("ERROR HW216") == 8
@@ -121,7 +121,7 @@ def test_a_gpu_that_never_answered_is_a_row_and_a_finding(node: SimulatedNvml) -
     assert (silent["status"], silent["ever_read"], silent["power_watts"]) == ("stale", False, None)
     assert silent["missing"]["power_watts"].startswith("no answer for ")
     (found,) = [each for each in frame["findings"] if each["id"] == "HW209"]
-    assert (found["subject"]["gpu"], found["state"]) == (2, "active")
+    assert (found["subject"]["gpu_index"], found["state"]) == (2, "active")
 
     done = gputop(node, "diagnose", "--for", "7")
     assert done.returncode == 1
@@ -169,7 +169,7 @@ def test_what_was_there_before_this_watch_is_a_finding_and_a_mark(
     text, report = ill(lines)
     assert mark in row(text.stdout, 3)
     (found,) = report["findings"]
-    assert (found["id"], found["severity"], found["subject"]["gpu"]) == (rule, severity, 3)
+    assert (found["id"], found["severity"], found["subject"]["gpu_index"]) == (rule, severity, 3)
     assert {"since": "before this watch"}.items() <= {
         each["signal"]: each["value"] for each in found["evidence"]
     }.items()

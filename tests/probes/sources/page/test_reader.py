@@ -24,6 +24,7 @@ from gputop.probes.sources.page.reader import PageReader
 from fixtures.pages import FACTS, GAUGES, SECOND, C, MadePage, step, trained_page
 
 Read = Callable[[MadePage], PageReader]
+TOO_DEAR = "off: the probe took 3.1% of the time, this most of it"
 LONG_UP = 3600 * SECOND
 """A moment on a machine that has been up for longer than the oldest step of a test."""
 
@@ -199,6 +200,49 @@ def test_a_thread_that_has_ended_is_not_reported_and_its_slot_may_be_taken_anew(
     assert made.read(now).threads == ()
     page.slot(3, [(now - SECOND // 2, C["eval"])], thread=92, ended=now - SECOND)
     assert [each.native_id for each in made.read(now).threads] == [92]
+
+
+@pytest.mark.parametrize(
+    ("since", "told"), [(-1.5, None), (-1.0, "forward: off"), (-0.5, "forward: off")]
+)
+def test_steps_are_off_until_one_ends_after_that_moment(
+    reader: Read, since: float, told: str | None
+) -> None:
+    """The last step ended a second ago."""
+    now = time.monotonic_ns()
+    page = trained_page(now)
+    moment = now + int(since * SECOND)
+    page.facts(FACTS | {"steps_off": {"since": moment, "why": "forward: off"}})
+    reading = reader(page).read(now)
+    assert reading.steps_off == told
+    assert reading.step == 5
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ("on", None),
+        ("off: named in GPUTOP_PROBE_OFF", None),
+        (TOO_DEAR, f"optimizer: {TOO_DEAR}"),
+    ],
+)
+def test_a_probe_of_before_that_does_not_say_that_steps_are_off(
+    reader: Read, state: str, told: str | None
+) -> None:
+    now = time.monotonic_ns()
+    page = trained_page(now)
+    page.facts(FACTS | {"hooks": {"optimizer": state}})
+    assert reader(page).read(now).steps_off == told
+
+
+@pytest.mark.parametrize(
+    "told", [None, 5, [], {"since": "x", "why": "y"}, {"since": -1, "why": "y"}, {"since": 2**60}]
+)
+def test_what_is_no_moment_and_reason_turns_no_steps_off(reader: Read, told: object) -> None:
+    now = time.monotonic_ns()
+    page = trained_page(now)
+    page.facts(FACTS | {"steps_off": told})
+    assert reader(page).read(now).steps_off is None
 
 
 def test_steps_come_with_all_they_have(reader: Read) -> None:

@@ -17,6 +17,7 @@ from gputop.probes.inprocess import layout
 from gputop.probes.model.probe_readings import ProbeReading
 from gputop.probes.sources.page import directories as page_directories
 from gputop.probes.sources.page import process_page as page_watch
+from gputop.probes.sources.page.location import open_in
 from gputop.probes.sources.page.source import ProbeSource
 from gputop.probes.sources.watchlist import Watchlist
 
@@ -346,11 +347,48 @@ def test_the_dead_are_reported_for_a_day(tree: Tree, monkeypatch: pytest.MonkeyP
 def test_of_very_many_dead_the_newest_are_reported(tree: Tree) -> None:
     for pid in range(100, 180):
         page = trained_page(time.monotonic_ns() - (180 - pid) * 10**7, pid=pid)
-        page.save(tree.folder, held=False)
-        os.utime(page.descriptor, (1, 1))
+        path = page.save(tree.folder, held=False)
         page.let_go()
-    assert [pid for pid, _, _ in tree.read()] == list(range(116, 180))
-    assert len(tree.read()) == 64
+        os.utime(path, (pid, pid))
+    assert [pid for pid, _, _ in tree.read()] == list(range(164, 180))
+    assert len(tree.read()) == 16
+
+
+def test_the_living_are_seen_among_thousands_of_dead(tree: Tree) -> None:
+    tree.folder.mkdir(mode=0o700, parents=True)
+    for pid in range(100_000, 106_000):
+        (tree.folder / f"{pid}-5.page").touch()
+    tree.proc.process(80, start=TICKS, uid=UID)
+    path = tree.page(80).save(tree.folder)
+    os.utime(path, (1, 1))  # stopped long ago
+    assert tree.read() == [(80, 50.0, False)]
+
+
+def test_a_page_of_the_dead_is_opened_once(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    for pid in range(100, 140):
+        path = tree.page(pid, held=False).save(tree.folder, held=False)
+        os.utime(path, (pid, pid))
+    opened: list[str] = []
+    really = open_in
+
+    def counting(directory: int | None, name: str, user_id: int) -> int:
+        opened.append(name)
+        return really(directory, name, user_id)
+
+    monkeypatch.setattr(page_directories, "open_in", counting)
+    for _ in range(4):
+        assert len(tree.read()) == 16
+    assert len(opened) == 16
+    assert len(set(opened)) == 16
+
+
+def test_another_page_under_a_known_name_is_looked_at(tree: Tree) -> None:
+    path = tree.page(80, held=False).save(tree.folder, held=False)
+    path.write_bytes(b"rubbish")
+    assert tree.read() == []
+    path.rename(path.with_suffix(".kept"))  # so that its inode is not given to the next one
+    tree.page(80, held=False)
+    assert tree.read() == [(80, 50.0, True)]
 
 
 def test_rubbish_in_the_directory_is_passed_over(tree: Tree) -> None:

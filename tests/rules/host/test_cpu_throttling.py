@@ -1,0 +1,65 @@
+"""A job that its CPU quota stops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.rules_scenes import BEGAN, GPUS, JOB_GROUP, Changes, Script, evidence, play
+
+
+def throttled(ratio: float, **more: Any) -> Script:
+    def script(second: float) -> Changes:
+        periods = int(10 * (BEGAN + second))
+        group = {"cpu_throttled_periods": int(ratio * periods), "cpu_quota_cores": 40.0}
+        return Changes(cgroup={**group, **more})
+
+    return script
+
+
+def test_cpu_throttling() -> None:
+    found = play(throttled(0.2), 41).one("HST110")
+    assert (found.subject.kind, found.subject.id, found.severity) == (
+        "cgroup",
+        JOB_GROUP,
+        "warning",
+    )
+    assert found.subject.job is not None
+    assert evidence(found, "throttled_ratio").value == pytest.approx(0.2, abs=0.02)
+    assert evidence(found, "cpu_quota_cores").value == 40
+
+
+def test_heavy_throttling_of_a_job_that_starves_is_an_error() -> None:
+    def script(second: float) -> Changes:
+        changes = throttled(0.5)(second)
+        changes.every_gpu = {"utilization_ratio": 0.4, "sm_active_ratio": 0.3}
+        return changes
+
+    played = play(script, 45)
+    assert played.one("HST110").severity == "error"
+    low = played.all("HW210")
+    assert len(low) == GPUS
+    assert {each.explained_by and each.explained_by.id for each in low} == {"HST110"}
+
+
+def test_heavy_throttling_of_a_job_that_does_well_is_a_warning() -> None:
+    assert play(throttled(0.5), 41).one("HST110").severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [throttled(0.04), throttled(0.5, cpu_periods=None), throttled(0.5, monotonic_seconds=-60.0)],
+    ids=["little", "unknown", "stale"],
+)
+def test_no_cpu_throttling(script: Script) -> None:
+    assert "HST110" not in play(script, 45, interval=2.0).ever()
+
+
+def test_a_burst_of_throttling_at_the_start_is_none() -> None:
+    def script(second: float) -> Changes:
+        done = int(10 * (BEGAN + min(second, 2)))
+        return Changes(cgroup={"cpu_throttled_periods": done})
+
+    # Its mean over half a minute stays above the limit for longer than it lasted.
+    assert "HST110" not in play(script, 9).ever()

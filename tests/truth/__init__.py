@@ -1,0 +1,1 @@
+"""The corpus that keeps verdicts true: real jobs, faulty and healthy, and what gputop says of them."""

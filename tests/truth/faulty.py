@@ -1,0 +1,194 @@
+"""Jobs in which something is wrong, and what."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from .case import Case
+
+_LOCK_FILE = ("flock", "file lock", "lock file", r"\.lock\b", r"build-\d/lock")
+_CHILD = (
+    r"\bchild",
+    "zombie",
+    "killed",
+    "SIGKILL",
+    "no writer",
+    "writer.*(dead|gone|ended)",
+)
+WAYS: dict[str, tuple[str, ...]] = {
+    "socket_read": ("HST125", "socket"),
+    "lock": ("RUN406", r"\block\b"),
+    "pipe": ("HST125", r"\bpipe"),
+    "fifo_open": ("HST125", "fifo"),
+    "fifo_read": ("HST125", "fifo"),
+    "flock": _LOCK_FILE,
+    "flock_polled": _LOCK_FILE,
+    "baton": _LOCK_FILE,
+    "two_locks": ("RUN406", "dead-?lock", r"\block\b"),
+    "dead_thread": ("RUN406", "thread.*(died|ended|dead)", r"\block\b", "queue"),
+    "killed_child": _CHILD,
+    "dead_writer": _CHILD,
+    "spin": ("RUN406", "spin", "loop"),
+}
+"""Of each way to stand still, what its first finding may be: ids, or words of its name and text."""
+
+
+def _alone() -> list[Case]:
+    return [
+        Case(
+            name=f"alone: {way}",
+            job=f"hung.odd_{way}",
+            faulty=True,
+            culprits=(0, None),
+            causes=causes,
+            announced=True,
+        )
+        for way, causes in WAYS.items()
+    ]
+
+
+def _while_others_wait(
+    place: str, title: str, ways: tuple[str, ...], also: tuple[str, ...] = ()
+) -> list[Case]:
+    return [
+        Case(
+            name=f"{title}: {way}",
+            job=f"hung.{place}_{way}",
+            faulty=True,
+            ranks=2,
+            culprits=(1,),
+            causes=WAYS[way] + also,
+            waited_for=True,
+            launcher="mpirun",
+        )
+        for way in ways
+    ]
+
+
+def _all_at_once() -> list[Case]:
+    return [
+        Case(
+            name=f"all at once: {way}",
+            job=f"hung.all_{way}",
+            faulty=True,
+            ranks=2,
+            culprits=(0, 1, None),
+            causes=WAYS[way],
+            announced=True,
+            launcher="mpirun",
+        )
+        for way in ("fifo_read", "socket_read", "lock", "spin")
+    ]
+
+
+def _meeting(
+    name: str, causes: tuple[str, ...], culprits: tuple[int | None, ...] = (1,), ranks: int = 3
+) -> Case:
+    return Case(
+        name=f"meeting: {name}",
+        job=f"meetings.{name}",
+        faulty=True,
+        ranks=ranks,
+        culprits=culprits,
+        causes=causes,
+        waited_for=True,
+        launcher="mpirun",
+    )
+
+
+_MISMATCH = ("RUN404", "mismatch", "another collective", "different collective")
+_ENDED = ("finished", "has ended", r"\bexit", "shut")
+_WORKER = ("HST115", "worker")
+
+
+def _loader(
+    name: str, causes: tuple[str, ...], ranks: int = 1, faulty_seconds: float = 0.1
+) -> Case:
+    return Case(
+        name=f"loader: {name}" + (" beside a rank that waits" if ranks > 1 else ""),
+        job=f"loaders.{name}",
+        faulty=True,
+        ranks=ranks,
+        culprits=(1,) if ranks > 1 else (0, None),
+        causes=causes,
+        waited_for=ranks > 1,
+        announced=ranks == 1 and name != "slow",
+        step_seconds=faulty_seconds,
+        launcher="mpirun" if ranks > 1 else "none",
+    )
+
+
+_RANKS = tuple(way for way in WAYS if way not in ("fifo_read", "flock_polled", "dead_writer"))
+
+FAULTY: tuple[Case, ...] = (
+    *_alone(),
+    *_all_at_once(),
+    *_while_others_wait("odd", "one of two", _RANKS),
+    *_while_others_wait(
+        "early",
+        "in rendezvous",
+        ("flock", "flock_polled", "baton", "socket_read"),
+        ("rendezvous", "not joined", "not come"),
+    ),
+    *_while_others_wait("saving", "saving", ("fifo_open", "lock", "socket_read")),
+    *_while_others_wait("evaluating", "evaluating", ("lock", "socket_read")),
+    Case(
+        name="saving: torch.save to a FIFO",
+        job="hung.save_to_fifo",
+        faulty=True,
+        ranks=2,
+        culprits=(1,),
+        causes=WAYS["fifo_open"],
+        waited_for=True,
+        launcher="torchrun",
+    ),
+    _meeting("additional", _MISMATCH),
+    _meeting("skipped", _MISMATCH),
+    _meeting("another", _MISMATCH),
+    _meeting("lone_barrier", _MISMATCH),
+    _meeting("out_of_data", _MISMATCH),
+    _meeting("opposite_groups", (*_MISMATCH, "cycle"), (0, 1, None)),
+    _meeting("sits_in_exit", _ENDED),
+    _meeting("sits_in_join", (*_ENDED, "RUN406", "thread")),
+    _meeting("killed", ("RUN424",)),
+    replace(_meeting("killed", ("RUN424",)), name="meeting: killed while watched", announced=True),
+    replace(_meeting("straggles", ("RUN407",), ranks=2), waited_for=False),
+    Case(
+        name="one of two: stop",
+        job="hung.odd_stop",
+        faulty=True,
+        ranks=2,
+        culprits=(1,),
+        causes=("RUN423",),
+        waited_for=True,
+        launcher="torchrun",
+    ),
+    Case(
+        name="all at once: stop",
+        job="hung.all_stop",
+        faulty=True,
+        ranks=2,
+        culprits=(0, 1, None),
+        causes=("RUN423",),
+        announced=True,
+        launcher="mpirun",
+    ),
+    _loader("deadlocked", _WORKER),
+    _loader("blocked", (*_WORKER, "fifo")),
+    _loader("stopped", (*_WORKER, "RUN423")),
+    _loader("deadlocked", _WORKER, ranks=2),
+    _loader("stopped", (*_WORKER, "RUN423"), ranks=2),
+    _loader("slow", ("loader", "input", "data wait", "worker"), faulty_seconds=0.7),
+    Case(
+        name="quota of the control group",
+        job="training.plain",
+        faulty=True,
+        culprits=(0, None),
+        causes=("HST110",),
+        missing=""
+        if os.access(Path("/sys/fs/cgroup/cgroup.procs"), os.W_OK)
+        else "no control group here can be written to",
+    ),
+)
