@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from .device.beyond_repair import BeyondRepair
 from .device.clock_stuck_low import ClockStuckLow
 from .device.driver_not_answering import DriverNotAnswering
+from .device.fan_stopped import FanStopped
 from .device.gpu_in_bad_state import GpuInBadState
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
@@ -72,6 +73,7 @@ RULES: tuple[type[Rule], ...] = (
     DriverNotAnswering,
     UtilizationLow,
     UtilizationWithoutWork,
+    FanStopped,
     GpuInBadState,
     RecoveryAction,
     BeyondRepair,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 
 from ..model.sample import SourceState, SourceStatus
@@ -19,15 +19,21 @@ class SourceRunner:
 
     Args:
         source: used from this runner's thread alone.
+        kinds: of readings that it may give; others are refused here, where they enter.
         finished: called on that thread after each read.
         clock: monotonic seconds.
     """
 
     def __init__(
-        self, source: Source, finished: Callable[[], None], clock: Callable[[], float]
+        self,
+        source: Source,
+        kinds: frozenset[type[Part]],
+        finished: Callable[[], None],
+        clock: Callable[[], float],
     ) -> None:
         self.name = source.name
         self._source = source
+        self._kinds = kinds
         self._finished = finished
         self._clock = clock
         self._lock = threading.Lock()
@@ -85,9 +91,13 @@ class SourceRunner:
         state: SourceState = "ok"
         reason = ""
         try:
-            parts, reason = sound(self._source.read())
+            given = self._source.read()
+            refused = {type(part) for part in given} - self._kinds
+            parts, reason = sound([part for part in given if type(part) not in refused])
             if reason and not parts:  # all that it gave; what was read before stays, and grows old
                 parts, state = None, "failed"
+            if refused:
+                state, reason = "failed", _refusal(refused)
         except SourceError as error:
             state, reason = error.status, error.reason
         except Exception as error:  # noqa: BLE001 - the one edge past which no source raises
@@ -101,3 +111,8 @@ class SourceRunner:
             self._duration = now - began
             self._rests_until = now + getattr(self._source, "rest_seconds", 0.0)
             self._began = None
+
+
+def _refusal(kinds: Iterable[type[Part]]) -> str:
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    return f"it gave what its line in the registry of sources does not name: {names}"

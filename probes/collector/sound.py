@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -84,7 +84,7 @@ def _is_finite(value: object) -> bool:
     if isinstance(value, msgspec.Struct):
         return all(_is_finite(getattr(value, name)) for name in value.__struct_fields__)
     if isinstance(value, dict):
-        return all(_is_finite(each) for pair in value.items() for each in pair)
+        return all(map(_is_finite, cast("dict[str, object]", value).values()))
     if isinstance(value, (tuple, list)):
-        return all(_is_finite(each) for each in value)
+        return all(map(_is_finite, cast("Sequence[object]", value)))
     return True

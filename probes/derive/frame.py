@@ -16,7 +16,7 @@ from .cache import DeriveCache
 from .exited_ranks import exited_ranks, pending_exits
 from .extend import extend
 from .gpu import derive_gpus
-from .host import derive_cgroups, derive_host
+from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
 from .link import derive_links
 from .placement import derive_placements
@@ -72,6 +72,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
         placements=derive_placements(current, jobs, topology),
         host=host,
         cgroups=derive_cgroups(previous, current),
+        pressures=derive_pressures(previous, current),
         probes=tuple(
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
             for probe in current.probes

@@ -12,7 +12,7 @@ import msgspec
 
 from .gpu_frames import GpuFrame
 from .gpu_readings import XidReading
-from .host_frames import CgroupFrame, HostFrame
+from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
 from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
@@ -56,6 +56,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     placements: tuple[PlacementFrame, ...] = ()
     host: HostFrame | None = None
     cgroups: tuple[CgroupFrame, ...] = ()
+    pressures: tuple[PressureFrame, ...] = ()
+    """Of control groups."""
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()
     stacks: tuple[StackReading, ...] = ()
@@ -120,6 +122,10 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def process(self, pid: int) -> ProcessFrame | None:
         """The process of that pid, or ``None``."""
         return self._processes.get(pid)
+
+    def pressure(self, group: str | None) -> PressureFrame | None:
+        """The pressure in the control group of that path, or ``None``."""
+        return next((pressure for pressure in self.pressures if pressure.path == group), None)
 
     def source(self, name: str) -> SourceFrame | None:
         """How the source of that name fared, or ``None``."""

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from .gpu_readings import DriverReading, GpuReading, XidReading
-from .host_readings import CgroupReading, HostReading
+from .host_readings import CgroupReading, HostReading, PressureReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
 from .process_readings import ProcessReading
@@ -71,4 +71,6 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     gpu_paths: GpuPathsReading | None = None
     placements: tuple[PlacementReading, ...] = ()
     communicators: tuple[CommunicatorReading, ...] = ()
+    pressures: tuple[PressureReading, ...] = ()
+    """Of control groups."""
     sources: tuple[SourceStatus, ...] = ()

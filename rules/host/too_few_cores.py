@@ -42,7 +42,9 @@ class TooFewCores(JobRule):
             0.5, "ratio", "ours; a job off the GPU that uses less of its cores has enough of them"
         ),
         "run_delay_ratio": Threshold(0.05, "ratio", "ours; witness that ranks wait for a core"),
-        "pressure_cpu_ratio": Threshold(0.20, "ratio", "ours; the same, for the whole node"),
+        "pressure_cpu_ratio": Threshold(
+            0.20, "ratio", "ours; the same, for its control group or else the node"
+        ),
     }
     explains = ("HST110", "HW210", "HW211")
     next_step = "Give the job more cores (Slurm --cpus-per-task, pod limit) or run fewer workers."
@@ -70,7 +72,9 @@ class TooFewCores(JobRule):
         delay = _mean(process.run_delay_ratio for process in ranks if process is not None)
         on_gpu = any(rank.gpu_index is not None for rank in job.ranks)
         used = None if on_gpu else _used(job, scene)
-        pressure = scene.history.host("pressure_cpu_ratio").mean(_WINDOW_SECONDS)
+        own = _pressure(ranks, scene)
+        node = scene.history.host("pressure_cpu_ratio").mean(_WINDOW_SECONDS)
+        pressure = node if own is None else own
         kept = (delay or 0.0) > self.limit["run_delay_ratio"]
         waits = kept or (pressure or 0.0) > self.limit["pressure_cpu_ratio"]
         # On no GPU, with cores unused: a shell script that sleeps needs none.
@@ -93,7 +97,7 @@ class TooFewCores(JobRule):
                 *((Evidence(signal="cores used", value=used, unit="cores"),) if used else ()),
                 compared("run_delay_ratio", delay, self.limit["run_delay_ratio"], "ratio"),
                 compared(
-                    "pressure_cpu_ratio",
+                    "pressure_cpu_ratio" if own is None else "CPU pressure of its group",
                     pressure,
                     self.limit["pressure_cpu_ratio"],
                     "ratio",
@@ -101,6 +105,18 @@ class TooFewCores(JobRule):
                 ),
             ),
         )
+
+
+def _pressure(ranks: Sequence[ProcessFrame | None], scene: Scene) -> float | None:
+    """In the group of the ranks that waits most: others on the node neither hide it nor add to it."""
+    paths = {process.cgroup for process in ranks if process is not None and process.cgroup}
+    known = [
+        waited
+        for path in paths
+        if (waited := scene.history.cgroup(path, "pressure_cpu_ratio").mean(_WINDOW_SECONDS))
+        is not None
+    ]
+    return max(known, default=None)
 
 
 def _used(job: JobFrame, scene: Scene) -> float | None:

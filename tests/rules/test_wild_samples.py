@@ -24,7 +24,18 @@ ROUNDS = 150
 SEED = 5
 WHOLE = (-1, 0, 1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64 - 1, -(2**63))
 FRACTIONS = (1e308, -1e308, 5e-324, math.inf, -math.inf, math.nan, -1.5, 0.0)
-OTHERS: tuple[Any, ...] = (None, True, "", "x" * 5000, "\x1b[31m", [], {}, {"a": 1}, b"\xff\xfe", [1, 2])
+OTHERS: tuple[Any, ...] = (
+    None,
+    True,
+    "",
+    "x" * 5000,
+    "\x1b[31m",
+    [],
+    {},
+    {"a": 1},
+    b"\xff\xfe",
+    [1, 2],
+)
 
 
 @pytest.mark.parametrize("scenario", ["healthy", "gpu-lost"])

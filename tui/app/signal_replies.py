@@ -8,7 +8,7 @@ from ...probes.wire.messages import Reply
 
 
 class SignalReplies:
-    """Replies to one request, told when the last of them is there."""
+    """Replies to one request, passed on when the last of them is there."""
 
     def __init__(self, name: str, pid: int, processes: int, tell: Callable[[str], None]) -> None:
         self._name = name

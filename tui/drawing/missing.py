@@ -8,6 +8,7 @@ from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.gpu_readings import GpuReading, gpu_source_number
 from ...probes.model.link_frames import LinkFrame
 from ...probes.model.missing_reasons import NO_PERMISSION, NOT_SUPPORTED
+from ...probes.model.signals import signals_of
 from . import format
 from .finding_words import words_of
 from .lines import plain
@@ -18,30 +19,9 @@ HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 REFUSALS = (NO_PERMISSION, NOT_SUPPORTED)
 """Reasons that say nothing bad of a GPU."""
 _SILENT_SECONDS = 5.0
-_MOVING = (
-    "utilization_ratio",
-    "memory_used_bytes",
-    "power_watts",
-    "temperature_celsius",
-    "sm_clock_hertz",
-)
+_MOVING = tuple(signal.name for signal in signals_of("gpu") if signal.moving)
 """Every GPU of any age has some of these."""
-_IN_THE_ROW = (
-    "utilization_ratio",
-    "sm_active_ratio",
-    "tensor_active_ratio",
-    "dram_active_ratio",
-    "memory_used_bytes",
-    "memory_total_bytes",
-    "power_watts",
-    "power_limit_watts",
-    "temperature_celsius",
-    "sm_clock_hertz",
-    "pcie_rx_bytes_per_second",
-    "pcie_tx_bytes_per_second",
-    "nvlink_rx_bytes_per_second",
-    "nvlink_tx_bytes_per_second",
-)
+_IN_THE_ROW = tuple(signal.name for signal in signals_of("gpu") if signal.in_row)
 
 
 def why_no_gpus(frame: Frame) -> str:

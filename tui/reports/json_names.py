@@ -77,6 +77,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         "interval_seconds": "interval_duration_seconds",
         "suspended_seconds": "suspended_duration_seconds",
         "rank_histories": None,
+        "pressures": "cgroup_pressures",
     },
     SourceStatus: {"busy_seconds": "busy_duration_seconds"},
     gpu_frames.GpuFrame: {
@@ -128,6 +129,10 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
     host_frames.CgroupFrame: {
         **_counters("cpu_periods cpu_throttled_periods cpu_throttled_seconds oom_kills"),
         **_since("oom_kills"),
+    },
+    host_frames.PressureFrame: {
+        **_counters("pressure_cpu_some_seconds pressure_memory_some_seconds"),
+        **_counters("pressure_io_some_seconds pressure_io_full_seconds"),
     },
     link_frames.PortFrame: {
         **_counters("rx_bytes tx_bytes rx_packets tx_packets counters"),

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ...probes.model.host_frames import PressureFrame
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing import format
 from ..drawing.explanations import Section, Term
@@ -14,6 +15,7 @@ from ..drawing.finding_words import words_of
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading, paragraph, plain, wrapped
 from ..drawing.target import Block, Target, process_target
+from ..panels.gpu_facts import missing_facts, signal_facts
 from ..panels.host_line import explained as host_explained
 from ..panels.host_line import host_line
 from ..panels.process_table import ProcessRow, command_of, matching, row_block, table_header
@@ -58,7 +60,8 @@ class ProcessScreen(PictureScreen):
     def draw(self, view: View, width: int, height: int) -> Block:
         entries = entries_of(view)
         process = _selected(view)
-        below = _detail(process, width, height - 3 - _MIN_ROWS) if process else []
+        pressure = view.frame.pressure(process.cgroup) if process else None
+        below = _detail(process, pressure, width, height - 3 - _MIN_ROWS) if process else []
         room = height - 4 - len(below)
         first = window(len(entries), room, _place(entries, view.selected))
         block = Block.of([top_line(view, width), _title(view, entries, width), table_header(width)])
@@ -127,12 +130,17 @@ def _selected(view: View) -> ProcessFrame | None:
     )
 
 
-def _detail(process: ProcessFrame, width: int, room: int) -> list[Line]:
+def _detail(
+    process: ProcessFrame, pressure: PressureFrame | None, width: int, room: int
+) -> list[Line]:
     """Everything about one process that has no column; of a command that is too long the beginning."""
     command = plain(" ".join(process.command or ())) or command_of(process)
     others = paragraph(f" {DOT} ".join(_activity(process)), width)
-    others += paragraph(f"cgroup {plain(process.cgroup or DASH)}", width)
-    missing = ", ".join(f"{words_of(name)}: {why}" for name, why in process.missing.items())
+    group = [f"cgroup {plain(process.cgroup or DASH)}"]
+    group += [f"{words} {value}" for words, value, _ in signal_facts(pressure, "pressure")]
+    others += paragraph(f" {DOT} ".join(group), width)
+    reasons = [f"{words_of(name)}: {why}" for name, why in process.missing.items()]
+    missing = ", ".join((*reasons, *missing_facts(pressure, "pressure")))
     if missing:
         others += paragraph(f"missing: {plain(missing)}", width, "dim")
     lines = paragraph(command, width)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ...model.link_readings import PlacementReading
 from ...model.reading import key_of
+from ..context import Context
 from ..procfs.files import read_file
 from ..procfs.text import number, parse_cpu_list, parse_stat, parse_status
 from ..protocol import SourceAbsent, SourceUnsupported
@@ -177,3 +178,8 @@ def cpu_ranges(cpus: frozenset[int]) -> str:
             parts.append(str(first) if first == last else f"{first}-{last}")
         first = last = cpu
     return ",".join(parts)
+
+
+def make(context: Context) -> NumaSource:
+    """For the registry."""
+    return NumaSource(context.watchlist)

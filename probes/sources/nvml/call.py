@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -218,5 +218,5 @@ def _name(key: Hashable) -> str:
     """Of what was called."""
     if isinstance(key, str):
         return key
-    first = key[0] if isinstance(key, tuple) and key else None
-    return first if isinstance(first, str) else f"field {first}"
+    name, *_ = cast("tuple[object, ...]", key) if isinstance(key, tuple) else (key,)
+    return name if isinstance(name, str) else f"field {name}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...model.gpu_readings import DriverReading
+from ..context import Context
 from ..protocol import Source, SourceAbsent, SourceError
 from ..watchlist import Watchlist
 from .call import Answer, Calls, DriverGone, GpuLost
@@ -202,7 +203,8 @@ class NvmlDriver:
         """Add a source for each GPU not seen before. One that is gone keeps its own."""
         nvml = session.nvml
         try:
-            counted = Calls(nvml, None, self._clock).run("count", nvml.nvmlDeviceGetCount)
+            calls = Calls(nvml, None, self._clock)
+            counted: Answer[Any] = calls.run("count", nvml.nvmlDeviceGetCount)
         except GpuLost as error:
             counted = Answer(None, str(error))
         answer = counted.then(up_to(_MOST_GPUS))
@@ -232,3 +234,8 @@ def _shutdown(nvml: Any) -> None:
     except nvml.NVMLError:
         # Whatever it says, there is nothing left to shut down.
         return
+
+
+def make(context: Context) -> NvmlDriver:
+    """For the registry."""
+    return NvmlDriver(context.add, context.watchlist)

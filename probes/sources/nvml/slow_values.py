@@ -81,6 +81,7 @@ def read_identity(calls: Calls, fields: Fields) -> None:
     capability = calls.ask("nvmlDeviceGetCudaComputeCapability")
     fields.put("compute_capability", capability.then(_version))
     fields.put("numa_node", _numa_node(calls))
+    fields.put("fan_count", calls.ask("nvmlDeviceGetNumFans").then(word))
 
 
 def _version(pair: tuple[int, int]) -> Answer[str]:

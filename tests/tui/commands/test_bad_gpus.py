@@ -68,7 +68,11 @@ def test_a_gpu_in_a_bad_state_is_named_with_code_and_remedy(
     assert no_all_clear(text.stdout) and remedy in text.stdout
     assert [gpu["status"] for gpu in frame["gpus"]] == ["ok"] * 3 + ["failed"] + ["ok"] * 4
     (found,) = [each for each in frame["findings"] if each["id"] == "HW216"]
-    assert (found["subject"]["gpu_index"], found["state"], found["severity"]) == (3, "active", "error")
+    assert (found["subject"]["gpu_index"], found["state"], found["severity"]) == (
+        3,
+        "active",
+        "error",
+    )
     assert remedy in found["next_step"]
 
     done = diagnose(node)

@@ -18,7 +18,7 @@ from gputop.tui.drawing.columns import Column, Layout, lay_out
 from gputop.tui.drawing.explanations import UNTITLED, Section, column_terms
 from gputop.tui.drawing.lines import left, spans_width, text_of
 from gputop.tui.panels import gpu_table, link_table, nvlink_table, process_table, rank_table
-from gputop.tui.panels.gpu_charts import CURVES
+from gputop.tui.panels.gpu_charts import CHARTS, title_of
 from gputop.tui.panels.gpu_facts import fact_lines
 from gputop.tui.panels.rank_facts import rank_fact_lines
 from gputop.tui.screens.help_screen import HelpScreen
@@ -162,7 +162,7 @@ async def test_every_fact_and_chart_of_a_gpu_is_explained(scenario: str) -> None
     judged = judgement(scenario)
     sections = await explained(judged, (200, 50), KEYS["one GPU"])
     gpu = judged.frame.gpus[0]
-    assert {curve.title for curve in CURVES} <= names(sections)
+    assert {title_of(signal, chart) for signal, chart in CHARTS} <= names(sections)
     listed = {"Xids", "MIG", "Processes", "Missing"}
     for label in _labels([text_of(line) for line in fact_lines(gpu, judged.frame, 100)], listed):
         assert label in names(sections)
