@@ -31,7 +31,6 @@ class FanStopped(GpuRule):
     short = "fan stopped"
     severity = "warning"
     severities = ("warning", "error")
-    needs = ("temperature_celsius",)
     thresholds = {
         "temperature_celsius": Threshold(
             75.0, "celsius", "ours; boards that rest their fans do so up to 50 to 60"
@@ -54,7 +53,9 @@ class FanStopped(GpuRule):
         state = self._state(gpu)
         if state == "unknown":
             return unavailable_field(subject, gpu, "fan_speed_ratio")
-        temperature = gpu.temperature_celsius or 0.0
+        temperature = gpu.temperature_celsius
+        if temperature is None:  # asked last: on a board without fans it is no gap
+            return unavailable_field(subject, gpu, "temperature_celsius")
         limit = self.limit["temperature_celsius"]
         if state == "turns" or temperature < limit:
             return Verdict(subject=subject, holds=False)
