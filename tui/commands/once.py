@@ -13,10 +13,16 @@ from textwrap import wrap
 from ...probes.feeds.protocol import FeedError
 from ...probes.model.frame import Frame
 from ...rules.finding import Judgement
-from ..console.exits import COULD_NOT_LOOK, OK, complain
+from ..console.exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import text_of, width_of
-from ..drawing.missing import HELP_WITHOUT_DRIVER, why_no_gpus
+from ..drawing.missing import (
+    HELP_WITHOUT_DRIVER,
+    all_refused,
+    mute_gpus,
+    unreadable_gpus,
+    why_no_gpus,
+)
 from ..panels.main import draw
 from ..session.followed_job import FollowedJob
 from ..session.view import MIN_WIDTH, Asked, View
@@ -24,8 +30,9 @@ from ..session.watch import Watch
 
 LOOK_SECONDS = 1.0
 """Rates need two readings; these are so far apart."""
-PATIENCE_SECONDS = 4.0
-"""For a driver that takes its time to start."""
+PATIENCE_SECONDS = 6.0
+"""For a driver that takes its time to start, or a GPU to answer; from 5 s on its silence is a finding."""
+_HANGS_SECONDS = 10.0
 PIPE_WIDTH = 132
 _UNCUT = 10_000
 """Cells, for what has no end of its own."""
@@ -45,7 +52,7 @@ def print_once(watch: Watch, options: Namespace) -> int:
         if watch.stuck:
             complain(watch.stuck)
     why = why_no_gpus(judgement.frame)
-    if why and not options.pid:
+    if why and not options.pid and not judgement.frame.gpus:
         return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     gone = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
     if gone:
@@ -54,7 +61,10 @@ def print_once(watch: Watch, options: Namespace) -> int:
         say_json(as_json(judgement))
     else:
         say(as_text(judgement, watch, limit=_limit()), ascii_only=options.ascii)
-    return OK
+    why = why or all_refused(judgement.frame)
+    if why and not options.pid:
+        return complain(why, COULD_NOT_LOOK)
+    return FINDINGS if unreadable_gpus(judgement.frame) else OK
 
 
 def _pids(frame: Frame) -> set[int]:
@@ -136,7 +146,7 @@ def _look(watch: Watch) -> Judgement:
         FeedError: when the feed ends before.
     """
     began: float | None = None
-    deadline = threading.Timer(2 * PATIENCE_SECONDS, watch.close)
+    deadline = threading.Timer(_HANGS_SECONDS, watch.close)
     deadline.start()
     try:
         for judgement in islice(watch.judgements(), watch.past_samples, None):
@@ -146,10 +156,11 @@ def _look(watch: Watch) -> Judgement:
                 return judgement
     finally:
         deadline.cancel()
-    raise FeedError(f"no sample came within {2 * PATIENCE_SECONDS:g} s: the collector hangs")
+    raise FeedError(f"no sample came within {_HANGS_SECONDS:g} s: the collector hangs")
 
 
 def _needed_seconds(frame: Frame) -> float:
     source = frame.source("nvml")
     slow = source is not None and source.status == "stale" and not frame.gpus
-    return PATIENCE_SECONDS if slow else LOOK_SECONDS
+    unread = mute_gpus(frame) or any(not gpu.ever_read and not gpu.fault_code for gpu in frame.gpus)
+    return PATIENCE_SECONDS if slow or unread else LOOK_SECONDS
