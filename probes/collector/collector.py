@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 
 import msgspec
@@ -24,12 +24,15 @@ from ..model.rank_readings import CommunicatorReading, ExitReading, StackReading
 from ..model.sample import Sample, SourceStatus
 from ..sources.protocol import Part, Source
 from ..wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from .lost_time import LostTime
 from .runner import SourceRunner
 
 GRACE_RATIO = 0.25
 """Share of the interval for which a sample waits for its sources before it leaves without them."""
 STAGGER_SECONDS = 0.01
 """So long one source is waited for before another one is asked beside it."""
+LONGEST_GRACE_SECONDS = 3.0
+"""And no longer than that for sources that get no CPU: then what there is leaves, marked as such."""
 FORGET_SECONDS = 60.0
 """A reading of this age is not sent again, except a GPU's, whose row must stay."""
 
@@ -112,6 +115,7 @@ class Collector:
         self._hurry = False
         self._sequence = 0
         self._interval = _held(interval_seconds)
+        self._lost = LostTime(clock)
 
     def add(self, source: Source) -> None:
         """Take up a source. Any thread may call this at any time."""
@@ -160,11 +164,14 @@ class Collector:
             if runner not in hanging and runner not in self._waiting and not runner.resting
         )
         self._ask_next()
+        latest = deadline + LONGEST_GRACE_SECONDS
         while (left := deadline - self._clock()) > 0:
             waiting = len(self._waiting)
             if not waiting and not any(r.busy for r in self._runners if r not in hanging):
                 return
             self._wait(min(STAGGER_SECONDS, left))
+            # Who gets no CPU has not had its time yet.
+            deadline = min(latest, deadline + self._look(hanging))
             if waiting and waiting == len(self._waiting):
                 self._ask_next()
         while self._waiting:
@@ -185,10 +192,26 @@ class Collector:
 
     def _wait(self, seconds: float) -> None:
         """Until something has changed, or the time is over."""
+        began = self._clock()
         with contextlib.suppress(Empty):
             self._news.get(timeout=max(0.0, seconds))
+        self._lost.late(self._clock() - began - seconds)
+
+    def _look(self, hanging: Sequence[SourceRunner] = (), *, now: bool = False) -> float:
+        """See who was not run, every now and then or now.
+
+        Returns the seconds that some read of this tick lost, which is none of those that hang.
+        """
+        looked = self._lost.look(now=now)
+        if looked is None:
+            return 0.0
+        elapsed, lost = looked
+        of_each = {runner: runner.lose(elapsed, lost) for runner in tuple(self._runners)}
+        self._lost.add(max(lost, *of_each.values(), 0.0))
+        return max((lost for runner, lost in of_each.items() if runner not in hanging), default=0.0)
 
     def _sample(self) -> Sample:
+        self._look(now=True)
         now = self._clock()
         gathered, statuses = self._gather(now)
         self._sequence += 1
@@ -215,6 +238,7 @@ class Collector:
             placements=tuple(gathered.placements),
             communicators=tuple(gathered.communicators),
             sources=statuses,
+            starvation=self._lost.since_last(),
         )
 
     def _gather(self, now: float) -> tuple[_Gathered, tuple[SourceStatus, ...]]:
