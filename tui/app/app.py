@@ -21,7 +21,6 @@ from textual.theme import Theme
 from ...probes.model.job_frames import JobFrame
 from ...rules.finding import Judgement
 from ..console.exits import COULD_NOT_LOOK, INTERRUPTED, OK
-from ..drawing.format import duration
 from ..drawing.missing import why_missing
 from ..drawing.target import Target
 from ..screens.main_screen import MainScreen
@@ -180,11 +179,8 @@ class GputopApp(App[int]):
 
     def standing(self) -> str:
         """What the reader should not forget."""
-        if self.reader.ended:
-            return f"{self.reader.ended}; what is shown is old"
-        silent = self.reader.silent_seconds()
-        if silent:
-            return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
+        if old := self.reader.standing():
+            return old
         screen = self.screen
         filter = screen.filter if isinstance(screen, PictureScreen) else ""
         return f"filter {filter}" if filter else self._note
@@ -370,6 +366,7 @@ class GputopApp(App[int]):
         """Once a second: time passes also when nothing comes."""
         if not self.is_running:
             return
+        self.reader.look(_LOOK_SECONDS)
         if self.reader.held is not None or self.reader.silent_seconds():
             self.redraw()
         self._look_later()

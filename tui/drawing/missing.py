@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.gpu_readings import gpu_source_name
 from ...probes.model.link_frames import LinkFrame
+from ...probes.scheduling.words import starved_sentence
 from . import format
-from .finding_words import words_of
+from .finding_words import runs_text, words_of
 from .lines import plain
 from .target import Target
 
@@ -43,10 +47,24 @@ def why_no_gpus(frame: Frame) -> str:
             else "the NVIDIA driver lists no GPU"
         )
     if source.status == "stale":
+        if (source.starved_seconds or 0.0) > (source.busy_seconds or 0.0):
+            return source.reason
         if source.busy_seconds:
             return f"the NVIDIA driver has not answered for {format.duration(source.busy_seconds)}"
         return source.reason or "the NVIDIA driver has not answered"
     return source.reason or f"NVML is {source.status}"
+
+
+def why_processes_unread(frame: Frame) -> str:
+    """Why no process can be said to be there or not, in words; empty where it can."""
+    source = frame.source("processes")
+    if source is not None and source.status == "ok":
+        return ""
+    if frame.starvation is not None:
+        return starved_sentence(frame.starvation)
+    if source is None:
+        return "the processes of this machine were left out"
+    return f"processes: {source.reason or source.status}"
 
 
 def mute_gpus(frame: Frame) -> dict[int, str]:
@@ -58,6 +76,44 @@ def mute_gpus(frame: Frame) -> dict[int, str]:
         if source.status != "ok" and number.isdecimal() and int(number) not in rows:
             found[int(number)] = source.reason or source.status
     return found
+
+
+def unread_gpus(frame: Frame) -> list[str]:
+    """Sentences on the GPUs that are there and have no row; none where all have one."""
+    return [
+        f"GPU {runs_text(indices)} {'has' if len(indices) == 1 else 'have'} no row: {reason}"
+        for reason, indices in _by_reason(mute_gpus(frame)).items()
+    ]
+
+
+def silent_words(frame: Frame, silent: dict[int, str]) -> Iterator[str]:
+    """Which GPUs do not answer, with the reason; or that this monitor could not ask them.
+
+    Args:
+        frame: what is shown.
+        silent: number of each such GPU, and why.
+    """
+    for reason, indices in _by_reason(silent).items():
+        starved = all(gets_no_cpu(frame, index) for index in indices)
+        one = len(indices) == 1
+        what = ("is not read" if one else "are not read") if starved else ""
+        what = what or ("does not answer" if one else "do not answer")
+        yield f"GPU {runs_text(indices)} {what}: {reason}"
+
+
+def gets_no_cpu(frame: Frame, index: int) -> bool:
+    """Whether that GPU is silent because this monitor is not run."""
+    source = frame.source(gpu_source_name(index))
+    if source is None or source.busy_seconds is None:
+        return frame.starvation is not None
+    return (source.starved_seconds or 0.0) > source.busy_seconds
+
+
+def _by_reason(gpus: dict[int, str]) -> dict[str, list[int]]:
+    by_reason: dict[str, list[int]] = {}
+    for index, reason in gpus.items():
+        by_reason.setdefault(reason, []).append(index)
+    return by_reason
 
 
 def why_missing(frame: Frame, target: Target) -> str:

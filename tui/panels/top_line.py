@@ -6,18 +6,22 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
+from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.job_frames import JobFrame
 from ...rules.progress import overdue_seconds
 from ..drawing import format
 from ..drawing.glyphs import DASH, DOT, TIMES
 from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width
+from ..drawing.missing import mute_gpus
 from ..drawing.severity_marks import severity_mark
 from ..session.job_order import asked_words, count_words, died_seconds, jobs_in_order, name_words
 from ..session.view import View
 from .finding_lines import cause_counts, causes
 
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
+_UNKNOWING = ("stale", "failed", "denied")
+"""States of the driver's source in which there may well be GPUs."""
 _Part = tuple[int, Sequence[Span]]
 """Where they do not all fit, those with the highest number go first; 0 stays."""
 
@@ -46,6 +50,17 @@ def models(gpus: Sequence[GpuFrame], *, wide: bool) -> str:
     return " + ".join(f"{count}{joint}{name}" for name, count in names.items()) or "no GPU"
 
 
+def _gpus(frame: Frame, *, wide: bool) -> str:
+    """All that there are, as far as is known: those without a row are there too."""
+    if not frame.gpus:
+        source = frame.source("nvml")
+        unknown = (source is not None and source.status in _UNKNOWING) or mute_gpus(frame)
+        return "GPUs unknown" if unknown else "no GPU"
+    shown = models(frame.gpus, wide=wide)
+    missing = len(mute_gpus(frame))
+    return f"{len(frame.gpus)} of {len(frame.gpus) + missing} GPUs: {shown}" if missing else shown
+
+
 def _model(name: str | None, *, wide: bool) -> str:
     words = [word for word in plain(name or "GPU").split() if word not in _MAKERS]
     if wide or not words:
@@ -60,7 +75,7 @@ def _parts(view: View, *, wide: bool) -> list[_Part]:
     parts: list[_Part] = [
         (7, [("gputop", "brand")]),
         (0, [(plain(frame.node), "strong")]),
-        (3, [(models(frame.gpus, wide=wide), "text")]),
+        (3, [(_gpus(frame, wide=wide), "text")]),
         (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
     return parts + _of_jobs(view)
