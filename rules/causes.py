@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
@@ -16,6 +16,7 @@ def with_causes(
     findings: Sequence[Finding],
     explains: Mapping[str, tuple[str, ...]],
     job_wide: Collection[str] = (),
+    can_explain: Callable[[Finding, Finding], bool] = lambda _cause, _symptom: True,
 ) -> tuple[Finding, ...]:
     """The same findings, linked, each symptom directly after its cause.
 
@@ -23,6 +24,7 @@ def with_causes(
         findings: most urgent first.
         explains: rule id → ids of the rules whose findings it may explain.
         job_wide: ids of the rules whose findings may have their cause anywhere in their job.
+        can_explain: whether this cause can bring about this symptom, of a kind that it may explain.
     """
     causes = [
         number
@@ -33,8 +35,10 @@ def with_causes(
     cause_of: dict[int, int] = {}
     for number, symptom in enumerate(findings):
         for other in causes:
-            if _may_explain(findings[other], symptom, explains, job_wide) and not _leads_to(
-                other, number, cause_of
+            if (
+                _may_explain(findings[other], symptom, explains, job_wide)
+                and can_explain(findings[other], symptom)
+                and not _leads_to(other, number, cause_of)
             ):
                 cause_of[number] = other
                 break

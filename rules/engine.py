@@ -120,6 +120,7 @@ class Engine:
     def __init__(self, rules: Iterable[Rule], history: History | None = None) -> None:
         self._rules = tuple(rules)
         self._explains = {rule.id: rule.explains for rule in self._rules}
+        self._by_id = {rule.id: rule for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
         self.history = history or History()
         self.broken: dict[str, str] = {}
@@ -228,7 +229,8 @@ class Engine:
         present = [_finding(case, frame) for case in self._cases.values()]
         gone = [finding for _, finding in reversed(self._cleared)]
         present.sort(key=_urgency)
-        return (*with_causes(present, self._explains, self._job_wide), *gone)
+        can = lambda cause, symptom: self._by_id[cause.id].can_explain(symptom, frame)
+        return (*with_causes(present, self._explains, self._job_wide, can), *gone)
 
     def _forget(self) -> None:
         self.history.clear()
@@ -237,9 +239,11 @@ class Engine:
         self._places.clear()
 
 
-def _urgency(finding: Finding) -> tuple[bool, int, str, float]:
+def _urgency(finding: Finding) -> tuple[bool, int, bool, str, float]:
+    """What is about the whole host comes after what is about somebody in particular, and may wait for him."""
     severity = SEVERITY_ORDER[finding.severity]
-    return (finding.state == "pending", severity, finding.id, finding.since_seconds)
+    host_wide = finding.subject.kind == "host"
+    return (finding.state == "pending", severity, host_wide, finding.id, finding.since_seconds)
 
 
 def _cleared(finding: Finding, frame: Frame) -> Finding:

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gputop.probes.model.starvation import Starvation
@@ -134,9 +135,12 @@ def test_what_one_thread_lost(
 
 
 def test_the_sentence() -> None:
-    of = lambda **fields: starved_sentence(Starvation(**fields))
-    assert of(seconds=3, load=48.2, cores=2) == "this monitor gets no CPU (load 48 on 2 cores)"
-    assert of(seconds=3, load=9.0, cores=1) == "this monitor gets no CPU (load 9 on 1 core)"
-    assert of(seconds=3) == "this monitor gets no CPU"
-    assert of(seconds=0.1, stopped_seconds=30.2) == "this monitor was stopped for 30 s"
+    assert said(seconds=3, load=48.2, cores=2) == "this monitor gets no CPU (load 48 on 2 cores)"
+    assert said(seconds=3, load=9.0, cores=1) == "this monitor gets no CPU (load 9 on 1 core)"
+    assert said(seconds=3) == "this monitor gets no CPU"
+    assert said(seconds=0.1, stopped_seconds=30.2) == "this monitor was stopped for 30 s"
     assert starved_sentence().startswith("this monitor gets no CPU (load ")
+
+
+def said(**fields: float) -> str:
+    return starved_sentence(msgspec.convert(fields, Starvation))
