@@ -12,7 +12,9 @@ from ..session.app_like import AppLike
 from ..session.view import WatchLike
 from .process_request import asked_process
 
+_STOPPED = frozenset("Tt")
 _SIGNALS = {
+    "c": signal.SIGCONT,
     "t": signal.SIGTERM,
     "i": signal.SIGINT,
     "9": signal.SIGKILL,
@@ -30,7 +32,11 @@ def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
 
 def _question(process: ProcessFrame) -> str:
     role = f" ({role_of(process)})" if role_of(process) else ""
-    keys = "t TERM  i INT  9 KILL  any other key: no"
+    goes_on = "c CONT"
+    ends = "t TERM  i INT  9 KILL"
+    # What a stopped one needs comes first: our own finding says so.
+    order = (goes_on, ends) if process.state in _STOPPED else (ends, goes_on)
+    keys = f"{'  '.join(order)}  other key: no"
     return f"signal pid {process.pid}{role}?  {keys}  {command_of(process)}"
 
 

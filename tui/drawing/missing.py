@@ -9,6 +9,7 @@ from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.gpu_readings import gpu_source_name
 from ...probes.model.link_frames import LinkFrame
 from ...probes.scheduling.words import starved_sentence
+from ...rules.occupancy import why_owner_unseen
 from . import format
 from .finding_words import runs_text, words_of
 from .lines import plain
@@ -142,4 +143,6 @@ def _of_gpu(gpu: GpuFrame) -> str:
             reason = gpu.missing.get(field, "not read yet")
             reasons.setdefault(reason, []).append(words_of(field))
     parts = [f"{', '.join(fields)} {reason}" for reason, fields in reasons.items()]
+    unseen = why_owner_unseen(gpu)
+    parts = [f"owner not seen: {unseen}", *parts] if unseen else parts
     return f"GPU {gpu.index}: {'; '.join(parts)}" if parts else ""

@@ -19,6 +19,8 @@ from ..session.job_order import asked_words, count_words, died_seconds, jobs_in_
 from ..session.view import View
 from .finding_lines import cause_counts, causes
 
+DEAD_IN_HEADLINE_SECONDS = 60.0
+"""After that a job that nobody asked for is no news any more."""
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
 _UNKNOWING = ("stale", "failed", "denied")
 """States of the driver's source in which there may well be GPUs."""
@@ -88,11 +90,24 @@ def _of_jobs(view: View) -> list[_Part]:
         return _ended_parts(asked_words(view), "ended", asked.over_seconds)
     wanted = asked.job.id if asked and asked.job else None
     most = max(jobs, key=lambda job: (job.id == wanted, len(job.ranks)), default=None)
-    if most is not None:
+    if most is not None and (len(jobs) == 1 or most.id == wanted):
         return _job_parts(most, len(jobs) - 1)
+    if jobs:
+        return [(1, [(_many_words(len(jobs), view), "strong")])]
+    others = sum(bool(each.gpus) and each.job_id is None for each in view.frame.processes)
+    if others:
+        what = "1 process" if others == 1 else f"{others} processes"
+        return [(1, [(f"{what} on GPUs, no job", "text")])]
     died = [(died_seconds(job) or 0.0, job) for job in jobs_in_order(view)]
     age, job = min(died, key=lambda each: each[0], default=(0.0, None))
-    return _ended_parts(name_words(job), "died", age) if job is not None else []
+    if job is None or age >= DEAD_IN_HEADLINE_SECONDS:
+        return []
+    return _ended_parts(name_words(job), "died", age)
+
+
+def _many_words(count: int, view: View) -> str:
+    words = f"{count} jobs"
+    return words if view.once else f"{words} {DOT} a chooses"
 
 
 def _ended_parts(name: str, how: str, age: float) -> list[_Part]:
