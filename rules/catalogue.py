@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from .device.clock_stuck_low import ClockStuckLow
 from .device.driver_not_answering import DriverNotAnswering
+from .device.fan_stopped import FanStopped
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
 from .device.power_cap import PowerCap
@@ -69,6 +70,7 @@ RULES: tuple[type[Rule], ...] = (
     DriverNotAnswering,
     UtilizationLow,
     UtilizationWithoutWork,
+    FanStopped,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
     CollectiveMismatch,

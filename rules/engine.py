@@ -20,6 +20,7 @@ from .finding import (
     Verdict,
 )
 from .history import History
+from .ledger import Ledger
 from .rule import Rule, Scene
 from .unevaluated import failed_rule, why_not_evaluated
 
@@ -123,6 +124,7 @@ class Engine:
         self._by_id = {rule.id: rule for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
         self.history = history or History()
+        self._ledger = Ledger()
         self.broken: dict[str, str] = {}
         """Rules that raised, with the reason; they are left out from then on."""
         self._cases: dict[_Key, _Case] = {}
@@ -153,11 +155,14 @@ class Engine:
             if cannot is not None:
                 not_evaluated.append(cannot)
         self._release(held, unknown, frame)
+        findings = self._findings(frame)
+        active = [finding for finding in findings if finding.state == "active"]
         return Judgement(
             frame=frame,
-            findings=self._findings(frame),
+            findings=findings,
             rules=len(self._rules),
             not_evaluated=tuple(not_evaluated),
+            accounts=self._ledger.accounts(frame, self.history, active),
         )
 
     def _apply(
@@ -234,6 +239,7 @@ class Engine:
 
     def _forget(self) -> None:
         self.history.clear()
+        self._ledger = Ledger()
         self._cases.clear()
         self._cleared.clear()
         self._places.clear()

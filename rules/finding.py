@@ -14,6 +14,7 @@ SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 SubjectKind = Literal["gpu", "link", "rank", "job", "process", "cgroup", "host", "node"]
 FindingState = Literal["pending", "active", "cleared"]
+AccountWindow = Literal["last minute"]
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +162,28 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return self.state == "pending" and self.explained_by is None
 
 
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """Time that went to one thing."""
+
+    seconds: float
+    origin: Origin
+    """How that is known."""
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """Where somebody's time went: the entries sum to the whole that was seen."""
+
+    subject: Subject
+    """Whose time."""
+    pid: int | None = None
+    """Of a rank."""
+    window: AccountWindow = "last minute"
+    seconds: float
+    """How much of the window was seen."""
+    entries: dict[str, Entry] = {}
+    """``compute``, what was lost by the name of the loss, ``other``; and phases that the user named."""
+
+
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """A frame and everything that the rules say of it, most urgent first, causes before symptoms."""
 
@@ -171,6 +194,8 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """How many there are."""
     not_evaluated: tuple[NotEvaluated, ...] = ()
     """Those that cannot look now, on all or on some of what they are about."""
+    accounts: tuple[Account, ...] = ()
+    """Where the time of each rank went."""
 
     @property
     def active(self) -> tuple[Finding, ...]:

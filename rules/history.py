@@ -9,60 +9,28 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import attrgetter
 from statistics import median
+from typing import Any
 
 from ..probes.model.frame import Frame
-from ..probes.model.gpu_frames import GpuFrame
-from ..probes.model.host_frames import HostFrame, NetworkFrame
 from ..probes.model.job_frames import RankFrame
-from ..probes.model.link_frames import PortFrame
 from ..probes.model.port_counters import CounterKind, of_kind
+from ..probes.model.signals import kept
 from ..probes.model.throttle_reasons import THROTTLE_REASONS
 from .progress import stuck_ranks
 from .series import Blocks, Series
 
-GPU_SIGNALS = (
-    "utilization_ratio",
-    "sm_active_ratio",
-    "tensor_active_ratio",
-    "dram_active_ratio",
-    "memory_used_bytes",
-    "power_watts",
-    "temperature_celsius",
-    "sm_clock_hertz",
-    "pcie_rx_bytes_per_second",
-    "pcie_tx_bytes_per_second",
-    "nvlink_rx_bytes_per_second",
-    "nvlink_tx_bytes_per_second",
-    "pcie_replays_since_start",
-    "nvlink_errors_since_start",
-)
-HOST_SIGNALS = (
-    "cpu_ratio",
-    "memory_available_bytes",
-    "swap_in_bytes_per_second",
-    "pressure_cpu_ratio",
-    "pressure_io_ratio",
-    "read_bytes_per_second",
-    "write_bytes_per_second",
-    "rx_bytes_per_second",
-    "tx_bytes_per_second",
-    "tcp_sent_segments",
-    "tcp_retransmitted_segments",
-    "tcp_retransmission_ratio",
-)
-NETWORK_SIGNALS = ("rx_bytes_per_second", "tx_bytes_per_second")
+GPU_SIGNALS = kept("gpu")
+HOST_SIGNALS = kept("host")
+NETWORK_SIGNALS = kept("network")
 """Of single network interfaces."""
-PROCESS_SIGNALS = ("cpu_cores", "blocked")
+PROCESS_SIGNALS = (*kept("process"), "blocked")
 """Of ranks and their workers. ``blocked`` is 1 in state D, else 0: its mean is a share of time."""
-CGROUP_SIGNALS = ("throttled_ratio",)
-PORT_SIGNALS = (
-    "rx_bytes_per_second",
-    "tx_bytes_per_second",
-    "wait_ratio",
-    "rx_packets",
-    "state_changes",
-)
+CGROUP_SIGNALS = kept("cgroup")
+PRESSURE_SIGNALS = kept("pressure")
+"""Of control groups too."""
+PORT_SIGNALS = kept("port")
 """Of RDMA ports; besides, ``errors KIND``: counters of that kind since the start, added up."""
+RANK_SIGNALS = kept("rank")
 ERROR_KINDS: tuple[CounterKind, ...] = (
     "signal",
     "discard",
@@ -125,7 +93,7 @@ class History:
         return self._series("host", signal)
 
     def rank(self, pid: int, signal: str) -> Series:
-        """``step_seconds`` or ``phase NAME`` (share) of a training process that has a probe."""
+        """A signal of `RANK_SIGNALS` or ``phase NAME`` (share) of a training process that has a probe."""
         return self._series(f"rank {pid}", signal)
 
     def process(self, pid: int, signal: str) -> Series:
@@ -133,7 +101,7 @@ class History:
         return self._series(f"process {pid}", signal)
 
     def cgroup(self, path: str, signal: str) -> Series:
-        """A signal of `CGROUP_SIGNALS`."""
+        """A signal of `CGROUP_SIGNALS` or `PRESSURE_SIGNALS`."""
         return self._series(f"cgroup {path}", signal)
 
     def port(self, device: str, port: int, signal: str) -> Series:
@@ -222,10 +190,23 @@ class History:
                 self._rows.clear()
 
 
-_of_gpu: Callable[[GpuFrame], tuple[float | None, ...]] = attrgetter(*GPU_SIGNALS)
-_of_host: Callable[[HostFrame], tuple[float | None, ...]] = attrgetter(*HOST_SIGNALS)
-_of_network: Callable[[NetworkFrame], tuple[float | None, ...]] = attrgetter(*NETWORK_SIGNALS)
-_of_port: Callable[[PortFrame], tuple[float | None, ...]] = attrgetter(*PORT_SIGNALS)
+def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[float | None, ...]]:
+    """What reads these fields of a subject."""
+    if len(names) != 1:
+        return attrgetter(*names)
+    (name,) = names
+    one: Callable[[Any], float | None] = attrgetter(name)
+    return lambda subject: (one(subject),)
+
+
+_of_gpu = _values_of(GPU_SIGNALS)
+_of_host = _values_of(HOST_SIGNALS)
+_of_network = _values_of(NETWORK_SIGNALS)
+_of_process = _values_of(kept("process"))
+_of_cgroup = _values_of(CGROUP_SIGNALS)
+_of_pressure = _values_of(PRESSURE_SIGNALS)
+_of_port = _values_of(PORT_SIGNALS)
+_of_rank = _values_of(RANK_SIGNALS)
 _ERROR_COLUMNS = tuple(f"errors {kind}" for kind in ERROR_KINDS)
 
 
@@ -249,7 +230,7 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
     for job in frame.running:
         for rank in job.ranks:
             subject = f"rank {rank.pid}"
-            yield subject, ("step_seconds",), (rank.step_seconds,)
+            yield subject, RANK_SIGNALS, _of_rank(rank)
             for phase, share in rank.phases.items():
                 yield subject, (f"phase {phase}",), (share,)
             if rank.phases:
@@ -257,7 +238,7 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
     for process in frame.processes:
         if process.role in ("rank", "worker"):
             blocked = None if process.state is None else process.state == "D"
-            yield f"process {process.pid}", PROCESS_SIGNALS, (process.cpu_cores, blocked)
+            yield f"process {process.pid}", PROCESS_SIGNALS, (*_of_process(process), blocked)
     for placement in frame.placements:
         near = placement.runs_near
         off = None if near is None else not near
@@ -270,4 +251,6 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
             errors = [float(sum(of_kind(since, kind).values())) for kind in ERROR_KINDS]
             yield subject, _ERROR_COLUMNS, tuple(errors)
     for group in frame.cgroups:
-        yield f"cgroup {group.path}", CGROUP_SIGNALS, (group.throttled_ratio,)
+        yield f"cgroup {group.path}", CGROUP_SIGNALS, _of_cgroup(group)
+    for pressure in frame.pressures:
+        yield f"cgroup {pressure.path}", PRESSURE_SIGNALS, _of_pressure(pressure)

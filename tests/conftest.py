@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.parallel import usable_cores, workers
 from support.unmeasured import unmeasured
 
 # How fast examples are made and run says how busy the machine is, and nothing about the code.
@@ -14,6 +16,21 @@ settings.register_profile(
     "busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("busy machine")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Answers ``--numprocesses=auto``, which pyproject.toml asks for."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # xdist itself reads it
+    return workers(config, usable_cores())
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """With ``-p no:xdist`` nobody else knows the options that pyproject.toml gives."""
+    if not pluginmanager.hasplugin("xdist"):
+        parser.addoption("--numprocesses", help="for xdist, which is switched off")
+        parser.addoption("--dist", help="for xdist, which is switched off")
 
 
 @pytest.hookimpl(wrapper=True)

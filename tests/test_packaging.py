@@ -66,9 +66,16 @@ def loaded_by(statement: str) -> set[str]:
     ("statement", "never"),
     [
         ("import gputop", {"textual", "rich", "pynvml", "psutil", "msgspec", "torch"}),
-        ("import gputop.probes.collector.main", {"textual", "rich", "pynvml", "torch", "asyncio"}),
-        ("import gputop.tui.commands.live, gputop.rules.catalogue", {"textual", "pynvml", "torch"}),
-        ("import gputop.tui.commands.once", {"textual", "pynvml", "torch"}),
+        (
+            "import gputop.probes.collector.main",
+            {"textual", "rich", "pynvml", "psutil", "torch", "asyncio"},
+        ),
+        (
+            "import gputop.tui.commands.live, gputop.rules.catalogue",
+            {"textual", "pynvml", "psutil", "torch"},
+        ),
+        ("import gputop.tui.commands.once", {"textual", "pynvml", "psutil", "torch"}),
+        ("import gputop.tui.commands.job_choice", {"textual", "pynvml", "psutil", "torch"}),
         ("import gputop.tui.app.app", {"pynvml", "psutil", "torch"}),
     ],
 )

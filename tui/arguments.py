@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from .. import __version__
+from ..probes.collector.registry import names
 from ..probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from ..rules.suggestion import suggestion
 from .console import values
@@ -15,8 +16,6 @@ from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
 
 FORMATS = ("text", "json")
-SOURCES = ("nvml", "processes", "inprocess", "cgroups", "host", "infiniband", "topology", "numa")
-
 
 _HELP = "gputop --help shows all"
 _INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
@@ -171,7 +170,7 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     collect.add_argument(
         "--without",
         action="append",
-        choices=SOURCES,
+        choices=names(),
         default=[],
         help="leave this source alone; may be given again",
     )

@@ -10,21 +10,16 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import Empty, SimpleQueue
+from typing import Any
 
-import msgspec
-
-from ..model.gpu_readings import DriverReading, GpuReading, XidReading
-from ..model.host_readings import CgroupReading, HostReading
-from ..model.link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
-from ..model.probe_readings import ProbeReading
-from ..model.process_readings import ProcessReading
-from ..model.rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
+from ..model.gpu_readings import GpuReading
 from ..model.sample import Sample, SourceStatus
 from ..sources.protocol import Part, Source
 from ..wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from .lost_time import LostTime
+from .registry import LINES
 from .runner import SourceRunner
 
 GRACE_RATIO = 0.25
@@ -37,56 +32,23 @@ FORGET_SECONDS = 60.0
 """A reading of this age is not sent again, except a GPU's, whose row must stay."""
 
 
-class _Gathered(msgspec.Struct):
-    """The newest parts of all sources, sorted by kind."""
-
-    driver: DriverReading | None = None
-    host: HostReading | None = None
-    topology: TopologyReading | None = None
-    gpu_paths: GpuPathsReading | None = None
-    placements: list[PlacementReading] = msgspec.field(default_factory=list[PlacementReading])
-    gpus: list[GpuReading] = msgspec.field(default_factory=list[GpuReading])
-    xids: list[XidReading] = msgspec.field(default_factory=list[XidReading])
-    processes: list[ProcessReading] = msgspec.field(default_factory=list[ProcessReading])
-    cgroups: list[CgroupReading] = msgspec.field(default_factory=list[CgroupReading])
-    ports: list[PortReading] = msgspec.field(default_factory=list[PortReading])
-    probes: list[ProbeReading] = msgspec.field(default_factory=list[ProbeReading])
-    threads: list[ThreadsReading] = msgspec.field(default_factory=list[ThreadsReading])
-    stacks: list[StackReading] = msgspec.field(default_factory=list[StackReading])
-    exits: list[ExitReading] = msgspec.field(default_factory=list[ExitReading])
-    communicators: list[CommunicatorReading] = msgspec.field(
-        default_factory=list[CommunicatorReading]
-    )
-
-    def add(self, part: Part) -> None:
-        """File one part."""
-        kind = type(part)
-        if kind in _MANY:
-            getattr(self, _MANY[kind]).append(part)
-        else:
-            setattr(self, _ONE[kind], part)
+FIELDS = tuple(dict.fromkeys(field for line in LINES for field in line.fills))
+"""Of the sample, which sources fill."""
 
 
-_MANY: dict[type[Part], str] = {
-    GpuReading: "gpus",
-    XidReading: "xids",
-    ProcessReading: "processes",
-    CgroupReading: "cgroups",
-    PortReading: "ports",
-    ProbeReading: "probes",
-    ThreadsReading: "threads",
-    StackReading: "stacks",
-    ExitReading: "exits",
-    CommunicatorReading: "communicators",
-    PlacementReading: "placements",
-}
-_ONE: dict[type[Part], str] = {
-    DriverReading: "driver",
-    HostReading: "host",
-    TopologyReading: "topology",
-    GpuPathsReading: "gpu_paths",
-}
-"""Where each kind of part goes. By its very type, which costs less than asking one by one."""
+def _kind_of(field: str) -> tuple[type[Part], bool]:
+    """The readings that a field of the sample holds, and whether it holds many."""
+    annotation = Sample.__annotations__[
+        field
+    ]  # ``tuple[GpuReading, ...]`` or ``HostReading | None``
+    kind: type[Part] = annotation.__args__[0]
+    return kind, Ellipsis in annotation.__args__
+
+
+_KINDS = {field: _kind_of(field) for field in FIELDS}
+_FIELD_OF = {kind: field for field, (kind, _) in _KINDS.items()}
+"""Where each kind of reading goes. By its very type, which costs less than asking one by one."""
+_SINGLE = tuple(field for field, (_, many) in _KINDS.items() if not many)
 
 
 class Collector:
@@ -117,9 +79,15 @@ class Collector:
         self._interval = _held(interval_seconds)
         self._lost = LostTime(clock)
 
-    def add(self, source: Source) -> None:
-        """Take up a source. Any thread may call this at any time."""
-        runner = SourceRunner(source, self._ask_next, self._clock)
+    def add(self, source: Source, fills: Iterable[str] = FIELDS) -> None:
+        """Take up a source. Any thread may call this at any time.
+
+        Args:
+            source: is asked from now on.
+            fills: fields of the sample that its readings may go to.
+        """
+        kinds = frozenset(_KINDS[field][0] for field in fills)
+        runner = SourceRunner(source, kinds, self._ask_next, self._clock)
         self._runners.append(runner)
         self._waiting.append(runner)
 
@@ -215,6 +183,13 @@ class Collector:
         now = self._clock()
         gathered, statuses = self._gather(now)
         self._sequence += 1
+        gathered["gpus"].sort(key=_index_of)
+        filled: dict[str, Any] = {}
+        for field, parts in gathered.items():
+            if field not in _SINGLE:
+                filled[field] = tuple(parts)
+            elif parts:
+                filled[field] = parts[-1]
         return Sample(
             time_seconds=time.time(),
             monotonic_seconds=now,
@@ -222,27 +197,15 @@ class Collector:
             node=self._node,
             interval_seconds=self._interval,
             boot_id=self._boot_id,
-            driver=gathered.driver,
-            gpus=tuple(sorted(gathered.gpus, key=lambda gpu: gpu.index)),
-            xids=tuple(gathered.xids),
-            processes=tuple(gathered.processes),
-            cgroups=tuple(gathered.cgroups),
-            host=gathered.host,
-            probes=tuple(gathered.probes),
-            threads=tuple(gathered.threads),
-            stacks=tuple(gathered.stacks),
-            exits=tuple(gathered.exits),
-            ports=tuple(gathered.ports),
-            topology=gathered.topology,
-            gpu_paths=gathered.gpu_paths,
-            placements=tuple(gathered.placements),
-            communicators=tuple(gathered.communicators),
+            suspended_seconds=_suspended_seconds(),
             sources=statuses,
             starvation=self._lost.since_last(),
+            **filled,
         )
 
-    def _gather(self, now: float) -> tuple[_Gathered, tuple[SourceStatus, ...]]:
-        gathered = _Gathered()
+    def _gather(self, now: float) -> tuple[dict[str, list[Any]], tuple[SourceStatus, ...]]:
+        """The newest readings by field of the sample, and how the sources fare."""
+        gathered: dict[str, list[Any]] = {field: [] for field in FIELDS}
         statuses: list[SourceStatus] = []
         for runner in tuple(self._runners):
             parts, status = runner.newest()
@@ -251,9 +214,18 @@ class Collector:
             forgotten = read_at is None or now - read_at > FORGET_SECONDS
             for part in parts:
                 if not forgotten or isinstance(part, GpuReading):
-                    gathered.add(part)
+                    gathered[_FIELD_OF[type(part)]].append(part)
         return gathered, tuple(statuses)
+
+
+def _index_of(gpu: GpuReading) -> int:
+    return gpu.index
 
 
 def _held(interval_seconds: float) -> float:
     return min(MAX_INTERVAL_SECONDS, max(MIN_INTERVAL_SECONDS, interval_seconds))
+
+
+def _suspended_seconds() -> float:
+    asleep = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+    return max(0.0, round(asleep, 2))

@@ -9,17 +9,15 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from ... import __version__
-from ..model.sample import SCHEMA_VERSION, Sample
-from ..sources.host.source import HostSource
-from ..sources.nvml.driver import NvmlDriver
-from ..sources.processes.source import ProcessSource
+from ..model.sample import WIRE_SCHEMA_VERSION, Sample
+from ..sources.context import Context
 from ..sources.procfs.target import TargetError, environment_of, send_signal
 from ..sources.stack_requests import StackRequests
 from ..sources.stacks.exact_stack import take_exact
@@ -40,6 +38,7 @@ from ..wire.command import (
 from ..wire.limits import COLLECTOR_NAME
 from ..wire.messages import Hello, Reply
 from .collector import Collector
+from .registry import Line, chosen, make
 
 COMMANDS_FD = 0
 SAMPLES_FD = 1
@@ -73,7 +72,7 @@ def collect(
     send = _Sender()
     send(
         Hello(
-            schema_version=SCHEMA_VERSION,
+            schema_version=WIRE_SCHEMA_VERSION,
             program_version=__version__,
             node=socket.gethostname(),
             pid=os.getpid(),
@@ -82,7 +81,9 @@ def collect(
     requests = StackRequests()
     obey = partial(_obey, collector=collector, watchlist=watchlist, requests=requests, send=send)
     threading.Thread(target=_listen, args=(obey,), name="commands", daemon=True).start()
-    rest = _add_first(collector, watchlist, requests, without)
+    context = Context(watchlist, requests, collector.add)
+    _add(chosen(first=True, without=without), collector, context)
+    rest = partial(_add, chosen(first=False, without=without), collector, context)
     if pids:
         rest()  # somebody has come for a job, and wants all of it
     late = not pids
@@ -105,18 +106,11 @@ def boot_id(root: Path = Path("/")) -> str:
         return ""
 
 
-def _add_first(
-    collector: Collector, watchlist: Watchlist, requests: StackRequests, without: frozenset[str]
-) -> Callable[[], None]:
-    """Add what every row of the first picture needs. Returns what adds the rest."""
-    if "nvml" not in without:
-        collector.add(NvmlDriver(collector.add, watchlist))
-    processes = ProcessSource(watchlist)
-    if "processes" not in without:
-        collector.add(processes)
-    if "host" not in without:
-        collector.add(HostSource())
-    return partial(_add_rest, collector, watchlist, requests, processes, without)
+def _add(lines: Iterable[Line], collector: Collector, context: Context) -> None:
+    for line in lines:
+        # Whatever it finds and adds, such as GPUs, is in its line too.
+        context.add = partial(collector.add, fills=line.fills)
+        collector.add(make(line, context), line.fills)
 
 
 def _add_late(collector: Collector, rest: Callable[[], None]) -> None:
@@ -126,38 +120,6 @@ def _add_late(collector: Collector, rest: Callable[[], None]) -> None:
     rest()
     if collector.interval_seconds > 2 * seconds:
         collector.hurry()  # the second sample is far away
-
-
-def _add_rest(
-    collector: Collector,
-    watchlist: Watchlist,
-    requests: StackRequests,
-    processes: ProcessSource,
-    without: frozenset[str],
-) -> None:
-    from ..sources.host.cgroup import CgroupSource
-    from ..sources.host.numa import NumaSource
-    from ..sources.nccl_ras.source import RasSource
-    from ..sources.page.source import ProbeSource
-    from ..sources.processes.threads import ThreadSource
-    from ..sources.rdma.source import InfinibandSource
-    from ..sources.stacks.source import StackSource
-    from ..sources.topology.source import TopologySource
-
-    if "processes" not in without:
-        collector.add(ThreadSource(watchlist, latest=processes.latest))
-        collector.add(StackSource(requests))
-        collector.add(RasSource(watchlist, requests))
-    if "inprocess" not in without:
-        collector.add(ProbeSource(watchlist))
-    if "cgroups" not in without:
-        collector.add(CgroupSource(watchlist))
-    if "infiniband" not in without:
-        collector.add(InfinibandSource())
-    if "topology" not in without:
-        collector.add(TopologySource())
-    if "numa" not in without:
-        collector.add(NumaSource(watchlist))
 
 
 class _Sender:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 
 from ..model.sample import SourceState, SourceStatus
@@ -21,15 +21,21 @@ class SourceRunner:
 
     Args:
         source: used from this runner's thread alone.
+        kinds: of readings that it may give; others are refused here, where they enter.
         finished: called on that thread after each read.
         clock: monotonic seconds.
     """
 
     def __init__(
-        self, source: Source, finished: Callable[[], None], clock: Callable[[], float]
+        self,
+        source: Source,
+        kinds: frozenset[type[Part]],
+        finished: Callable[[], None],
+        clock: Callable[[], float],
     ) -> None:
         self.name = source.name
         self._source = source
+        self._kinds = kinds
         self._finished = finished
         self._clock = clock
         self._lock = threading.Lock()
@@ -122,6 +128,9 @@ class SourceRunner:
         reason = ""
         try:
             parts = self._source.read()
+            if refused := {type(part) for part in parts} - self._kinds:
+                parts = tuple(part for part in parts if type(part) not in refused)
+                state, reason = "failed", _refusal(refused)
         except SourceError as error:
             state, reason = error.status, error.reason
         except Exception as error:  # noqa: BLE001 - the one edge past which no source raises
@@ -140,3 +149,8 @@ class SourceRunner:
 def _why_late(busy: float, starved: float) -> str:
     """Who is to blame for it that no answer has come."""
     return starved_sentence() if starved > busy else f"no answer for {busy:.0f} s"
+
+
+def _refusal(kinds: Iterable[type[Part]]) -> str:
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    return f"it gave what its line in the registry of sources does not name: {names}"

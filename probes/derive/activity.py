@@ -11,9 +11,9 @@ from ..attribution.thread_phase import asleep, guess
 from ..model.frame import Frame
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.process_frames import ProcessFrame
-from ..model.process_key import Key, key_of
 from ..model.rank_activity import ActivityFrame
 from ..model.rank_readings import DUMPS_SECONDS, StackReading, ThreadReading, ThreadsReading
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from ..model.wait_kinds import wait_kind
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..model.frame import Frame
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.probe_readings import ProbeReading
-from ..model.process_key import Key, key_of
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 
 

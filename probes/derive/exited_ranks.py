@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from ..model.frame import Frame
 from ..model.job_frames import JobFrame, exited_rank
-from ..model.process_key import Key, key_of
 from ..model.rank_activity import ExitedRank
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 
 PENDING_EXIT_SECONDS = 60.0

@@ -1,47 +1,53 @@
 """From samples to frames: a pure function, the same live, in a replay and in a simulation.
 
-Fold it over a stream: ``frame = derive(frame, sample)``. A reading that was sent again because its
+Fold it over a stream: ``frame = derive(frame, sample, cache)``. A reading that was sent again because its
 source is late keeps its rates and grows in age; a GPU that vanished from the stream keeps its row.
 """
 
 from __future__ import annotations
 
-from ..jobs.grouping import Grouping, group_jobs
+from ..jobs.grouping import group_jobs
 from ..model.frame import Frame, ProbeFrame, SourceFrame
-from ..model.process_key import Key, key_of
 from ..model.rank_history import RankHistory
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from .activity import with_activity
+from .cache import DeriveCache
 from .exited_ranks import exited_ranks, pending_exits
 from .extend import extend
 from .gpu import derive_gpus
-from .host import derive_cgroups, derive_host
+from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
 from .link import derive_links
 from .placement import derive_placements
 from .port import derive_ports
 from .process import derive_processes
 from .rank_history import append_reading
-from .topology import derive_topology
+from .topology import derive_topology, makes_topology
 
 
-def derive(previous: Frame | None, current: Sample) -> Frame:
+def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = None) -> Frame:
     """The frame of a sample.
 
     Args:
         previous: the frame of the sample before, of the same node; ``None`` at the start, and after
             a jump in a recording. Without it no rate can be reported.
         current: the sample.
+        cache: of the stream that both are from; without one all is worked out anew.
     """
+    cache = cache or DeriveCache()
     if previous is not None and previous.boot_id != current.boot_id:
         previous = None  # the node was started anew: nothing of before can be compared
-    grouping = _group(current)
+    grouping = cache.grouping.of(
+        _makes_groups(current),
+        lambda: group_jobs(current.processes, current.gpus, current.probes),
+    )
     processes = derive_processes(previous, current, grouping)
     rank_histories = _rank_histories(previous, current)
     jobs = derive_jobs(previous, current, grouping.jobs, rank_histories)
     jobs = with_activity(previous, current, jobs, processes)
     gpus = derive_gpus(previous, current, jobs)
-    topology = derive_topology(current)
+    topology = cache.topology.of(makes_topology(current), lambda: derive_topology(current))
     ports = derive_ports(previous, current)
     host = derive_host(previous, current)
     exited = exited_ranks(previous, current)
@@ -53,6 +59,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         interval_seconds=current.interval_seconds,
         node=current.node,
         boot_id=current.boot_id,
+        suspended_seconds=current.suspended_seconds,
         driver_version=driver.driver_version if driver else None,
         nvml_version=driver.nvml_version if driver else None,
         cuda_version=driver.cuda_version if driver else None,
@@ -65,6 +72,7 @@ def derive(previous: Frame | None, current: Sample) -> Frame:
         placements=derive_placements(current, jobs, topology),
         host=host,
         cgroups=derive_cgroups(previous, current),
+        pressures=derive_pressures(previous, current),
         probes=tuple(
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
             for probe in current.probes
@@ -94,13 +102,9 @@ def _rank_histories(previous: Frame | None, current: Sample) -> dict[Key, RankHi
     }
 
 
-_groupings: dict[str, tuple[object, Grouping]] = {}
-"""The last grouping of each node, with what it was made of: grouping costs more than all the rest of
-a frame, and its outcome changes only when processes come, go or start another program."""
-
-
-def _group(sample: Sample) -> Grouping:
-    made_of = (
+def _makes_groups(sample: Sample) -> object:
+    """Everything that grouping looks at."""
+    return (
         [
             (
                 process.pid,
@@ -139,12 +143,6 @@ def _group(sample: Sample) -> Grouping:
             for probe in sample.probes
         ],
     )
-    last = _groupings.get(sample.node)
-    if last is not None and last[0] == made_of:
-        return last[1]
-    grouping = group_jobs(sample.processes, sample.gpus, sample.probes)
-    _groupings[sample.node] = (made_of, grouping)
-    return grouping
 
 
 def _age(moment: float | None, sample: Sample) -> float | None:

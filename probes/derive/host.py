@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..model.frame import Frame
-from ..model.host_frames import CgroupFrame, DiskFrame, HostFrame, NetworkFrame
-from ..model.host_readings import CgroupReading, DiskReading, HostReading, NetworkReading
+from ..model.host_frames import CgroupFrame, DiskFrame, HostFrame, NetworkFrame, PressureFrame
+from ..model.host_readings import (
+    CgroupReading,
+    DiskReading,
+    HostReading,
+    NetworkReading,
+    PressureReading,
+)
 from ..model.sample import Sample
 from .counters import since
 from .extend import extend
@@ -42,9 +48,7 @@ def derive_host(previous: Frame | None, current: Sample) -> HostFrame | None:
         return extend(HostFrame, before, age_seconds=age)
     missing = dict(reading.missing)
     rates = counter_rates(reading, before, _RATES, missing)
-    for name in _PRESSURES:
-        if rates[name] is not None:
-            rates[name] = min(1.0, rates[name])
+    _hold_to_one(rates)
     seconds = reading.monotonic_seconds - before.monotonic_seconds if before else 0.0
     disks = _disks(reading.disks, before, seconds)
     networks = _networks(reading.networks, before, seconds)
@@ -63,6 +67,28 @@ def derive_host(previous: Frame | None, current: Sample) -> HostFrame | None:
         age_seconds=age,
         missing=missing,
     )
+
+
+def derive_pressures(previous: Frame | None, current: Sample) -> tuple[PressureFrame, ...]:
+    """The pressures in control groups of the sample."""
+    before = {pressure.path: pressure for pressure in (previous.pressures if previous else ())}
+    return tuple(
+        _derive_pressure(reading, before.get(reading.path)) for reading in current.pressures
+    )
+
+
+def _derive_pressure(reading: PressureReading, previous: PressureFrame | None) -> PressureFrame:
+    missing = dict(reading.missing)
+    shares = counter_rates(reading, previous, _PRESSURES, missing)
+    _hold_to_one(shares)
+    return extend(PressureFrame, reading, **shares, missing=missing)
+
+
+def _hold_to_one(rates: dict[str, Any]) -> None:
+    """Counter and clock are not read at the very same moment."""
+    for name in _PRESSURES:
+        if rates[name] is not None:
+            rates[name] = min(1.0, rates[name])
 
 
 def derive_cgroups(previous: Frame | None, current: Sample) -> tuple[CgroupFrame, ...]:

@@ -12,8 +12,8 @@ from ..model.frame import Frame, ProbeFrame
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.missing_reasons import NOT_COUNTED
 from ..model.probe_readings import ProbeReading
-from ..model.process_key import Key, key_of
 from ..model.rank_history import RankHistory
+from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from ..model.step_statistics import StepFigures
 from .dead_ranks import with_dead_ranks
@@ -226,10 +226,10 @@ def _missing(
         if still_seconds is not None and getattr(figures, counted) is not None:
             missing[f"{counted}_per_second"] = f"no step has ended for {still_seconds:.0f} s"
     if probe.steps_off is not None:
-        told = [
+        reported = [
             f"{counted}_per_second" for counted in _RATES if getattr(figures, counted) is not None
         ]
-        missing |= dict.fromkeys((*_OF_STEPS, *told), f"{NOT_COUNTED}: {probe.steps_off}")
+        missing |= dict.fromkeys((*_OF_STEPS, *reported), f"{NOT_COUNTED}: {probe.steps_off}")
     elif missing.get("step", "").startswith(NOT_COUNTED):  # a reason of before, as above
         for name in _OF_STEPS:
             missing.pop(name, None)

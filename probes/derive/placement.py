@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..model.job_frames import JobFrame
 from ..model.link_readings import PlacementReading
-from ..model.process_key import key_of
+from ..model.reading import key_of
 from ..model.sample import Sample
 from ..model.topology_frames import PlacementFrame, TopologyFrame
 from .extend import extend

@@ -8,7 +8,7 @@ import msgspec
 
 from ..model.frame import Frame
 from ..model.link_frames import GONE, PortFrame
-from ..model.link_readings import PortReading
+from ..model.link_readings import WAIT_TICK_BYTES, PortReading
 from ..model.port_counters import COUNTERS
 from ..model.reading import Missing
 from ..model.sample import Sample
@@ -16,9 +16,6 @@ from .counters import Growth, growth, since
 from .extend import extend
 
 _WORD_BYTES = 4
-_TICK_BYTES = 8
-"""NVIDIA, ibdiagnet user manual, "Congestion Assessment on InfiniBand Links": Quantum (HDR) and later
-count 8 bytes a port; the kernel's hfi1 driver counts flits, which are as long."""
 _WAIT_FULL = 2**32 - 1
 """The kernel reads 32 bits of it (core/sysfs.c), which at the rate of NDR are full after 0.7 s."""
 _RATES = {
@@ -90,7 +87,7 @@ def _rates(
         limit = reading.rate_bytes_per_second
         if limit is None:
             missing["wait_ratio"] = "the rate of the port is not known"
-        rates["wait_ratio"] = min(1.0, ticks * _TICK_BYTES / limit) if limit else None
+        rates["wait_ratio"] = min(1.0, ticks * WAIT_TICK_BYTES / limit) if limit else None
     return rates
 
 
@@ -120,7 +117,9 @@ def _wait_full(reading: PortReading, previous: PortFrame | None) -> dict[str, fl
         }
     seconds = reading.monotonic_seconds - previous.monotonic_seconds
     limit = reading.rate_bytes_per_second
-    least = (_WAIT_FULL - before) * _TICK_BYTES / limit / seconds if limit and seconds > 0 else None
+    least = (
+        (_WAIT_FULL - before) * WAIT_TICK_BYTES / limit / seconds if limit and seconds > 0 else None
+    )
     return {
         "wait_full_monotonic_seconds": reading.monotonic_seconds,
         "wait_full_ratio": None if least is None else min(1.0, least),

@@ -10,9 +10,8 @@ from ..jobs.grouping import Grouping
 from ..model.frame import Frame
 from ..model.gpu_readings import GpuProcessReading, GpuReading
 from ..model.process_frames import ProcessFrame
-from ..model.process_key import key_of
 from ..model.process_readings import ProcessReading
-from ..model.reading import Missing
+from ..model.reading import Missing, key_of
 from ..model.sample import Sample
 from .extend import extend
 from .rates import counter_rates

@@ -9,8 +9,8 @@ import msgspec
 from ..attribution.stack_phase import OTHER, Said, own_frame, phase_of, without_probe
 from ..model.frame import Frame
 from ..model.job_frames import JobFrame, RankFrame
-from ..model.process_key import key_of
 from ..model.rank_readings import Stack, StackReading
+from ..model.reading import key_of
 
 
 class StackGroup(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""The node's shape out of what sysfs, the driver and the NVLinks tell, worked out when it changes."""
+"""The node's shape out of what sysfs, the driver and the NVLinks tell."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ from ..model.topology_frames import (
 )
 from .pci_levels import Linked, groups_of, nearness, normal_bus_id, nvlink_pairs, path_level
 
-_last: dict[str, tuple[object, TopologyFrame | None]] = {}
-"""The last one of each node, with what it was made of."""
 
-
-def derive_topology(sample: Sample) -> TopologyFrame | None:
-    """The shape of the node; ``None`` where nothing of it is known."""
-    made_of = (
+def makes_topology(sample: Sample) -> object:
+    """Everything that the shape of the node is made of."""
+    return (
         sample.topology,
         sample.gpu_paths,
         [
@@ -38,10 +35,6 @@ def derive_topology(sample: Sample) -> TopologyFrame | None:
             for gpu in sample.gpus
         ],
     )
-    last = _last.get(sample.node)
-    if last is None or last[0] != made_of:
-        last = _last[sample.node] = (made_of, _derive(sample))
-    return last[1]
 
 
 def places_of(sample: Sample) -> dict[str, PciPlace]:
@@ -50,7 +43,8 @@ def places_of(sample: Sample) -> dict[str, PciPlace]:
     return {place.bus_id: place for place in topology.places} if topology else {}
 
 
-def _derive(sample: Sample) -> TopologyFrame | None:
+def derive_topology(sample: Sample) -> TopologyFrame | None:
+    """The shape of the node; ``None`` where nothing of it is known."""
     reading = sample.topology
     gpus = sample.gpus
     if reading is None and not any(gpu.nvlinks for gpu in gpus) and sample.gpu_paths is None:

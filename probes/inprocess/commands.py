@@ -7,18 +7,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from .errors import CommandError
+
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import ProbeLike
+
+Command = Callable[["ProbeLike", "dict[str, Any]"], "dict[str, object]"]
 
 
-class CommandError(Exception):
-    """It was not done. The text is one sentence for people."""
-
-
-Command = Callable[["Probe", "dict[str, Any]"], "dict[str, object]"]
-
-
-def answer(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
+def answer(probe: ProbeLike, request: dict[str, Any]) -> dict[str, object]:
     """Do what a request asks for.
 
     Raises:
@@ -41,7 +38,7 @@ def answer(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
     return command(probe, request)
 
 
-def _status(probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
+def _status(probe: ProbeLike, _request: dict[str, Any]) -> dict[str, object]:
     torch = sys.modules.get("torch")
     return {
         "pid": os.getpid(),
@@ -51,29 +48,3 @@ def _status(probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
         "steps": probe.steps.count,
         "instruments": {name: each.state for name, each in probe.instruments.items()},
     }
-
-
-def reserve(path: object) -> str:
-    """Make that file, empty, so that nothing else can have the name, and what is there stays.
-
-    Raises:
-        CommandError: it exists, cannot be made, or is no absolute path.
-    """
-    if not isinstance(path, str) or not os.path.isabs(path) or "\0" in path:
-        raise CommandError("an absolute path is needed for the file")
-    try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        os.close(os.open(path, flags, 0o600))
-    except FileExistsError:
-        raise CommandError(f"{path} exists already, and nothing is overwritten") from None
-    except OSError as error:
-        raise CommandError(f"the job cannot write {path}: {error.strerror}") from None
-    return path
-
-
-def give_up(path: str) -> None:
-    """Remove a file made by `reserve` that nothing was written into."""
-    try:
-        os.unlink(path)
-    except OSError:
-        return

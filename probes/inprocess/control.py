@@ -16,8 +16,9 @@ import time
 from typing import Any, cast
 
 from .clients import Client, user_of
-from .commands import CommandError, answer
+from .commands import answer
 from .ending import at_exit
+from .errors import CommandError
 from .instrument import Instrument
 
 _MOST_CLIENTS = 64

@@ -9,8 +9,7 @@ from .timing import Timing, reading_nanoseconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .instrument import Instrument
-    from .probe import Probe
+    from .interface import InstrumentLike, ProbeLike
 
 LIMIT_RATIO = 0.01
 """Of the time that passes. Above it, twice in a row, an instrument goes. [design, 3]"""
@@ -28,7 +27,7 @@ _BATCHES = 8
 class Cost:
     """Looked at once a second by the probe's own thread."""
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         self._probe = probe
         self._reading = 0
         self._accounts: dict[str, _Account] = {}
@@ -81,7 +80,7 @@ class _Account:
         least: the same by the cheapest of several batches: it takes that for sure. 0: not proven yet.
     """
 
-    def __init__(self, instrument: Instrument) -> None:
+    def __init__(self, instrument: InstrumentLike) -> None:
         self.instrument = instrument
         self.typical = 0.0
         self.least = 0.0

@@ -7,15 +7,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .commands import CommandError, give_up, reserve
+from .errors import CommandError
+from .output_file import give_up, reserve
 
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import ProbeLike
 
 _STACKS_BYTES = 1 << 22
 
 
-def stacks(_probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
+def stacks(_probe: ProbeLike, _request: dict[str, Any]) -> dict[str, object]:
     """The Python stack of every thread, as text."""
     file = os.memfd_create("gputop-stacks", os.MFD_CLOEXEC)
     try:
@@ -25,7 +26,7 @@ def stacks(_probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
         os.close(file)
 
 
-def flight_recorder(_probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
+def flight_recorder(_probe: ProbeLike, _request: dict[str, Any]) -> dict[str, object]:
     """The collectives that torch.distributed remembers, as JSON text.
 
     Raises:
@@ -44,7 +45,7 @@ def flight_recorder(_probe: Probe, _request: dict[str, Any]) -> dict[str, object
     raise CommandError("this torch cannot dump its flight recorder as JSON")
 
 
-def memory_snapshot(_probe: Probe, request: dict[str, Any]) -> dict[str, object]:
+def memory_snapshot(_probe: ProbeLike, request: dict[str, Any]) -> dict[str, object]:
     """The caching allocator's segments and blocks, in a file for pytorch.org/memory_viz.
 
     Raises:

@@ -9,7 +9,7 @@ from .instrument import Instrument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import ProbeLike
     from .track import Track
 
 _OLDEST = 2
@@ -20,7 +20,7 @@ class Garbage(Instrument):
 
     name = "gc"
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._pauses = 0
         self._nanoseconds = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .probe import Probe
+    from .interface import ProbeLike
     from .timing import Timing
 
 ON = "on"
@@ -31,7 +31,7 @@ class Instrument:
     name = ""
     counts_steps = 0
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         self.probe = probe
         self.calls = 0
         self.timing: Timing | None = None

@@ -11,13 +11,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .probe import Probe
+    from .interface import ProbeLike
 
 _PROMPT = "_pyrepl"
 """The package that reads what is typed, from Python 3.13 on; before that, it is no Python function."""
 
 
-def use_if_interactive(probe: Probe) -> None:
+def use_if_interactive(probe: ProbeLike) -> None:
     """Watch for it in a process that has a prompt."""
     shell = _shell_of_ipython()
     if shell is not None:
@@ -37,7 +37,7 @@ class Cells(Instrument):
 
     name = "cells"
 
-    def __init__(self, probe: Probe, shell: Any) -> None:
+    def __init__(self, probe: ProbeLike, shell: Any) -> None:
         super().__init__(probe)
         self._events = shell.events
 

@@ -16,7 +16,7 @@ from .cost import Cost
 from .ending import at_exit
 from .garbage import Garbage
 from .identity import identity
-from .instrument import ON, Instrument
+from .instrument import ON
 from .interactive import use_if_interactive
 from .page import Page
 from .slots import Slots
@@ -27,6 +27,8 @@ from .worker_server import start_when_distributed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from .interface import InstrumentLike
 
 LOOK_SECONDS = 1.0
 """Between two looks at what is not written down as it happens."""
@@ -51,7 +53,7 @@ class Probe:
         self.at_step_end: list[Callable[[layout.Step], None]] = []
         self._mark: Callable[[int, int], None] | None = None
         self.gauges: list[Callable[[], dict[str, object]]] = []
-        self.instruments: dict[str, Instrument] = {}
+        self.instruments: dict[str, InstrumentLike] = {}
         self._facts: dict[str, object] = {}
         self._facts_lock = threading.Lock()
         self._threads: dict[str, str] = {}
@@ -123,7 +125,7 @@ class Probe:
         self._mark = mark
         self._loop.tell(mark)
 
-    def use(self, instrument: Instrument) -> None:
+    def use(self, instrument: InstrumentLike) -> None:
         """Put an instrument in, unless the user has named it in ``GPUTOP_PROBE_OFF``."""
         self.instruments[instrument.name] = instrument
         if instrument.name in self._off:
@@ -164,7 +166,7 @@ class Probe:
         """Put the state of all instruments into the page."""
         self.tell(hooks={name: each.state for name, each in self.instruments.items()})
 
-    def tell_counting(self, instrument: Instrument) -> None:
+    def tell_counting(self, instrument: InstrumentLike) -> None:
         """An instrument that tells of steps went off, or on again: what was begun of a step is none.
 
         Until a step ends after this moment, the number and the age of the last one say nothing.

@@ -13,11 +13,12 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .commands import CommandError, give_up, reserve
+from .errors import CommandError
+from .output_file import give_up, reserve
 
 if TYPE_CHECKING:
     from . import layout
-    from .probe import Probe
+    from .interface import ProbeLike
 
 MAX_STEPS = 100
 _lock = threading.Lock()
@@ -27,7 +28,7 @@ _current: _Recording | None = None
 class _Recording:
     """One recording: waits for the end of a step, records so many, writes them down."""
 
-    def __init__(self, probe: Probe, steps: int, path: str) -> None:
+    def __init__(self, probe: ProbeLike, steps: int, path: str) -> None:
         self._probe = probe
         self._steps = steps
         self._path = path
@@ -111,7 +112,7 @@ class _Recording:
         }
 
 
-def profile(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
+def profile(probe: ProbeLike, request: dict[str, Any]) -> dict[str, object]:
     """Begin to record so many steps, from the end of the one in progress.
 
     Raises:
@@ -131,12 +132,12 @@ def profile(probe: Probe, request: dict[str, Any]) -> dict[str, object]:
         return _current.reported()
 
 
-def status(_probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
+def status(_probe: ProbeLike, _request: dict[str, Any]) -> dict[str, object]:
     """How far the newest recording is."""
     return _current.reported() if _current is not None else {"state": "none"}
 
 
-def cancel(_probe: Probe, _request: dict[str, Any]) -> dict[str, object]:
+def cancel(_probe: ProbeLike, _request: dict[str, Any]) -> dict[str, object]:
     """Let it be: at once if it waits for a step's end, at the next one if it records."""
     recording = _current
     if recording is not None:

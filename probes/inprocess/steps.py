@@ -138,7 +138,7 @@ class Steps:
         self._training()
 
     def backward_done(self) -> None:
-        """And ends."""
+        """A backward has ended."""
         self._micro += 1
         self._fresh.clear()
 
@@ -194,7 +194,7 @@ class Steps:
             self._close()
 
     def between_done(self) -> None:
-        """And ends."""
+        """What is not part of a step has ended."""
         if not (self._pending or self._micro or self._draws or self._forwards):
             self._from = self._now(skipped=False)
 

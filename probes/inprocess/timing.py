@@ -6,7 +6,13 @@ from time import thread_time_ns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .instrument import Instrument
+    from typing import Protocol
+
+    class Timed(Protocol):
+        """An instrument whose calls are measured."""
+
+        timing: Timing | None
+
 
 CALLS = 16
 """Of one batch."""
@@ -25,7 +31,7 @@ class Timing:
 
     now = staticmethod(thread_time_ns)
 
-    def __init__(self, instrument: Instrument, reading_nanoseconds: int) -> None:
+    def __init__(self, instrument: Timed, reading_nanoseconds: int) -> None:
         self._instrument = instrument
         self._reading = reading_nanoseconds
         self.spent: list[int] = []

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .probe import Probe
+    from .interface import ProbeLike
 
 ENDING = ".torch.sock"
 _MANY_CORES = 64
@@ -25,7 +25,7 @@ _ERROR = 2
 """torch's own levels: 0 information, 1 warning, 2 error."""
 
 
-def start_when_distributed(probe: Probe) -> None:
+def start_when_distributed(probe: ProbeLike) -> None:
     """Start it as soon as this process has joined a process group with others in it."""
 
     def look() -> dict[str, object]:

@@ -1,7 +1,6 @@
 """What is drawn, exported and judged: a `Frame` is one sample with its rates and joins worked out.
 
-The field names are the public ones: `gputop --once --format json` prints a frame as it stands here.
-Each class adds to the reading it inherits from; units and the meaning of ``None`` are the same.
+What JSON calls a field, and prints of it, is said in one place (`tui/reports/json_names.py`). Each class adds to the reading it inherits from; units and the meaning of ``None`` are the same.
 `derive.derive` makes frames and is the only place that does.
 """
 
@@ -13,16 +12,16 @@ import msgspec
 
 from .gpu_frames import GpuFrame
 from .gpu_readings import XidReading
-from .host_frames import CgroupFrame, HostFrame
+from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
 from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
-from .process_key import Key, key_of
 from .rank_activity import ExitedRank
 from .rank_history import RankHistory
 from .rank_readings import CommunicatorReading, StackReading, ThreadsReading
-from .sample import SCHEMA_VERSION, SourceStatus
+from .reading import Key, key_of
+from .sample import SourceStatus
 from .starvation import Starvation
 from .topology_frames import PlacementFrame, TopologyFrame
 
@@ -39,13 +38,13 @@ class SourceFrame(SourceStatus, frozen=True, kw_only=True, omit_defaults=False):
 class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything known of one node at one instant, ready to be drawn, exported or judged."""
 
-    schema_version: int = SCHEMA_VERSION
     time_seconds: float
     monotonic_seconds: float
     sequence: int = 0
     interval_seconds: float = 1.0
     node: str
     boot_id: str = ""
+    suspended_seconds: float = 0.0
     driver_version: str | None = None
     nvml_version: str | None = None
     cuda_version: str | None = None
@@ -58,6 +57,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     placements: tuple[PlacementFrame, ...] = ()
     host: HostFrame | None = None
     cgroups: tuple[CgroupFrame, ...] = ()
+    pressures: tuple[PressureFrame, ...] = ()
+    """Of control groups."""
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()
     stacks: tuple[StackReading, ...] = ()
@@ -71,7 +72,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     starvation: Starvation | None = None
     """That the collector was not run for much of the time since the frame before."""
     rank_histories: tuple[RankHistory, ...] | msgspec.UnsetType = ()
-    """What the next frame looks back on; unset, and so left out, where a frame is printed."""
+    """What the next frame looks back on; never printed."""
 
     # Looked up many times a frame; not fields, so neither sent nor printed.
 
@@ -124,6 +125,10 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def process(self, pid: int) -> ProcessFrame | None:
         """The process of that pid, or ``None``."""
         return self._processes.get(pid)
+
+    def pressure(self, group: str | None) -> PressureFrame | None:
+        """The pressure in the control group of that path, or ``None``."""
+        return next((pressure for pressure in self.pressures if pressure.path == group), None)
 
     def source(self, name: str) -> SourceFrame | None:
         """How the source of that name fared, or ``None``."""

@@ -98,6 +98,13 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     memory_temperature_celsius: float | None = None
     memory_temperature_max_celsius: float | None = None
 
+    fan_count: int | None = None
+    """Fans of the board's own; 0: the case cools it."""
+    fan_speed_ratio: float | None = None
+    """What the slowest one is set to, of its highest speed; a blocked fan does not do it."""
+    fan_rotations_per_second: float | None = None
+    """The same in rotations: also what the driver intends."""
+
     sm_clock_hertz: float | None = None
     sm_clock_max_hertz: float | None = None
     sm_clock_application_hertz: float | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .host_readings import CgroupReading, DiskReading, HostReading, NetworkReading
+from .host_readings import CgroupReading, DiskReading, HostReading, NetworkReading, PressureReading
 
 
 class DiskFrame(DiskReading, frozen=True, kw_only=True, omit_defaults=False):
@@ -52,3 +52,12 @@ class CgroupFrame(CgroupReading, frozen=True, kw_only=True, omit_defaults=False)
     oom_kills_since_start: int | None = None
     pids: tuple[int, ...] = ()
     """Of the watched processes in it."""
+
+
+class PressureFrame(PressureReading, frozen=True, kw_only=True, omit_defaults=False):
+    """Shares of the time since the reading before, which is some seconds."""
+
+    pressure_cpu_ratio: float | None = None
+    pressure_memory_ratio: float | None = None
+    pressure_io_ratio: float | None = None
+    pressure_io_full_ratio: float | None = None

@@ -94,3 +94,16 @@ class CgroupReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     memory_limit_bytes: int | None = None
     """As with the quota: ``None`` without a reason is no limit."""
     oom_kills: int | None = None
+
+
+class PressureReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """Pressure in the control group of one or more watched processes, as `HostReading` has the node's."""
+
+    path: str
+    """As in ``/proc/PID/cgroup``."""
+    pressure_cpu_some_seconds: float | None = None
+    """Counters: time in which some task of the group waited for the resource."""
+    pressure_memory_some_seconds: float | None = None
+    pressure_io_some_seconds: float | None = None
+    pressure_io_full_seconds: float | None = None
+    """All of its tasks waited."""

@@ -89,8 +89,6 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     """The process died so long ago; what is reported is what its page still says."""
     probe_overhead_ratio: float | None = None
     """The probe's own time as a share of the step time."""
-    ledger: dict[str, float] = {}
-    """Seconds per loss over the last minute."""
     missing: Missing = {}
 
     @property

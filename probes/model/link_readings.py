@@ -9,6 +9,12 @@ from .reading import Reading
 LinkLayer = Literal["infiniband", "ethernet", "unknown"]
 
 
+WAIT_TICK_BYTES = 8
+"""A tick of ``wait_ticks`` is as long as so many bytes take. NVIDIA, ibdiagnet user manual, "Congestion
+Assessment on InfiniBand Links": Quantum (HDR) and later count 8 bytes a port; the kernel's hfi1 driver
+counts flits, which are as long."""
+
+
 class PortReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """One port of an RDMA device: InfiniBand, RoCE, or what a cloud has in their place."""
 

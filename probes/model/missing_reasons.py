@@ -19,5 +19,8 @@ NO_PERMISSION = "no permission"
 
 NO_VALUE = "driver gave no value"
 
+NO_FANS = "this board has no fans of its own"
+
+
 NOT_COUNTED = "not counted"
-"""Begins the reason where no steps are told because what counts them is off: no age, no rate, no verdict."""
+"""Begins the reason where no steps are reported because what counts them is off: no age, no rate, no verdict."""

@@ -16,15 +16,15 @@ from typing import Literal
 import msgspec
 
 from .gpu_readings import DriverReading, GpuReading, XidReading
-from .host_readings import CgroupReading, HostReading
+from .host_readings import CgroupReading, HostReading, PressureReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
 from .process_readings import ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 from .starvation import Starvation
 
-SCHEMA_VERSION = 1
-"""Of the samples, and of the JSON that is printed from them."""
+WIRE_SCHEMA_VERSION = 2
+"""Of the samples. What is printed from them has names and a version of its own."""
 
 SourceState = Literal["ok", "absent", "unsupported", "denied", "stale", "failed"]
 
@@ -56,6 +56,9 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     node: str
     interval_seconds: float = 1.0
     boot_id: str = ""
+    suspended_seconds: float = 0.0
+    """How long the node has slept since it was started: its monotonic clock stood still, and what is
+    reported since boot went on."""
     driver: DriverReading | None = None
     gpus: tuple[GpuReading, ...] = ()
     xids: tuple[XidReading, ...] = ()
@@ -71,6 +74,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     gpu_paths: GpuPathsReading | None = None
     placements: tuple[PlacementReading, ...] = ()
     communicators: tuple[CommunicatorReading, ...] = ()
+    pressures: tuple[PressureReading, ...] = ()
+    """Of control groups."""
     sources: tuple[SourceStatus, ...] = ()
     starvation: Starvation | None = None
     """``None``: the collector was run whenever it could."""

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ..model.gpu_readings import DriverReading, GpuProcessReading, GpuReading, NvlinkReading
+from ..model.missing_reasons import NO_FANS
 from .activity import CHANNELS, Activity
 from .timeline import MICROSECONDS, UNIT, Integrals, Timeline
 
@@ -170,6 +171,7 @@ def _constants(index: int) -> dict[str, Any]:
         "temperature_slowdown_celsius": 87.0,
         "temperature_shutdown_celsius": 92.0,
         "memory_temperature_max_celsius": 95.0,
+        "fan_count": 0,
         "sm_clock_max_hertz": 1980e6,
         "sm_clock_application_hertz": 1980e6,
         "memory_clock_hertz": 2619e6,
@@ -197,6 +199,8 @@ def _constants(index: int) -> dict[str, Any]:
         "missing": {
             "retired_pages": NOT_HOPPER,
             "retired_pages_pending": NOT_HOPPER,
+            "fan_speed_ratio": NO_FANS,
+            "fan_rotations_per_second": NO_FANS,
         },
     }
 

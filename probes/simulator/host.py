@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from ..model.host_readings import CgroupReading, DiskReading, HostReading, NetworkReading
+from ..model.host_readings import (
+    CgroupReading,
+    DiskReading,
+    HostReading,
+    NetworkReading,
+    PressureReading,
+)
 from .gpus import GIB
 from .timeline import MICROSECONDS
 
@@ -88,4 +94,17 @@ def read_cgroup(
         memory_used_bytes=int(352.0 * GIB),
         memory_limit_bytes=900 * GIB if contained else None,
         oom_kills=0,
+    )
+
+
+def read_pressure(path: str, since_boot: int, monotonic_seconds: float) -> PressureReading:
+    """The pressure in the control group of the job, which is nearly all of the node's."""
+    up = since_boot / MICROSECONDS
+    return PressureReading(
+        path=path,
+        monotonic_seconds=monotonic_seconds,
+        pressure_cpu_some_seconds=0.004 * up,
+        pressure_memory_some_seconds=0.0,
+        pressure_io_some_seconds=0.019 * up,
+        pressure_io_full_seconds=0.003 * up,
     )

@@ -14,7 +14,7 @@ from ..model.sample import Sample, SourceStatus
 from . import catalogue
 from .activity import CHANNELS, Activity
 from .gpus import Gpu, driver
-from .host import read_cgroup, read_host
+from .host import read_cgroup, read_host, read_pressure
 from .job import CONTAINER_ID, WORKERS, Job, Placement, cgroup_path, rank_pid
 from .links import gpu_paths, placements, read_ports, topology
 from .probe import Probes
@@ -38,6 +38,7 @@ _DURATIONS = {
     "nvml events": 0.0001,
     "processes": 0.0041,
     "cgroups": 0.0004,
+    "pressure": 0.0002,
     "host": 0.0012,
     "inprocess": 0.0003,
     "infiniband": 0.0011,
@@ -119,6 +120,7 @@ class SimulatedNode:
             ),
             processes=self._processes(moment, reached, means, spells, monotonic),
             cgroups=(read_cgroup(self._cgroup, self._contained, _up(moment), monotonic),),
+            pressures=(read_pressure(self._cgroup, _up(moment), monotonic),),
             host=read_host(_up(moment), *_used(reached), self._loads(moment, reached), monotonic),
             probes=tuple(
                 [

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ..model.gpu_readings import GpuReading, XidReading
-from ..model.host_readings import CgroupReading, HostReading
+from ..model.host_readings import CgroupReading, HostReading, PressureReading
 from ..model.process_readings import ProcessReading
 from ..model.sample import Sample, SourceStatus
 from .gpus import gpu_uuid
@@ -122,9 +122,24 @@ def with_xid(code: int, gpu_index: int, *, later_seconds: float = 0.0) -> Overla
 
 
 def pressed(**shares: float) -> Overlay:
-    """More pressure on the host. Field of `HostReading` → share of the time it is added for."""
+    """More pressure on the host, and in the job's control group, whose it is.
 
-    def change(host: HostReading, scene: Scene) -> Fields:
-        return {field: getattr(host, field) + scene.grown(share) for field, share in shares.items()}
+    Field of `HostReading` → share of the time it is added for.
+    """
 
-    return on_host(change)
+    def grown(reading: HostReading | PressureReading, scene: Scene) -> Fields:
+        return {
+            field: getattr(reading, field) + scene.grown(share)
+            for field, share in shares.items()
+            if hasattr(reading, field)
+        }
+
+    on_node = on_host(grown)
+
+    def overlay(sample: Sample, scene: Scene) -> Sample:
+        if scene.since < 0:
+            return sample
+        groups = tuple([_replace(group, **grown(group, scene)) for group in sample.pressures])
+        return on_node(_replace(sample, pressures=groups), scene)
+
+    return overlay

@@ -11,32 +11,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..model.gpu_readings import DriverReading, GpuReading, XidReading
-from ..model.host_readings import CgroupReading, HostReading
-from ..model.link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
-from ..model.probe_readings import ProbeReading
-from ..model.process_readings import ProcessReading
-from ..model.rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
+import msgspec
+
 from ..model.sample import SourceState
 
-Part = (
-    DriverReading
-    | GpuReading
-    | XidReading
-    | ProcessReading
-    | CgroupReading
-    | HostReading
-    | PortReading
-    | TopologyReading
-    | GpuPathsReading
-    | PlacementReading
-    | ProbeReading
-    | ThreadsReading
-    | StackReading
-    | ExitReading
-    | CommunicatorReading
-)
-"""What a source may yield; the collector sorts the parts into the sample by their type."""
+Part = msgspec.Struct
+"""What a source yields: records that the `Sample` has a field for, which its line in the registry names."""
 
 
 class Source(Protocol):

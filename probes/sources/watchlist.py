@@ -51,6 +51,6 @@ class Watchlist:
             return self._attached
 
     def pids(self) -> frozenset[int]:
-        """All of them."""
+        """Every process that is watched, for whatever reason."""
         with self._lock:
             return self._attached.union(*self._by_gpu.values())

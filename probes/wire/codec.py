@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ..model.sample import SCHEMA_VERSION, Sample
+from ..model.sample import WIRE_SCHEMA_VERSION, Sample
 from .command import Command
 from .messages import Hello, Reply
 
@@ -120,10 +120,10 @@ def decode(body: bytes) -> Message | None:
         message: Message = _decode_message(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise WireError(f"the stream is damaged: {error}") from error
-    if isinstance(message, Hello) and message.schema_version != SCHEMA_VERSION:
+    if isinstance(message, Hello) and message.schema_version != WIRE_SCHEMA_VERSION:
         raise WireError(
             f"the other end is gputop {message.program_version} with sample schema "
-            f"{message.schema_version}, this one reads schema {SCHEMA_VERSION}: "
+            f"{message.schema_version}, this one reads schema {WIRE_SCHEMA_VERSION}: "
             "install the same version on both"
         )
     return message

@@ -6,8 +6,8 @@ from collections.abc import Set as AbstractSet
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame, exited_rank
-from ...probes.model.process_key import Key, key_of
 from ...probes.model.rank_activity import ExitedRank
+from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
 from ._standstill import KEPT_WAITING, names_of

@@ -27,6 +27,18 @@ def cores_used(job: JobFrame, scene: Scene) -> float | None:
     return sum(known) if known else None
 
 
+def own_pressure(ranks: Sequence[ProcessFrame | None], scene: Scene) -> float | None:
+    """In the group of the ranks that waits most: others on the node neither hide it nor add to it."""
+    paths = {process.cgroup for process in ranks if process is not None and process.cgroup}
+    known = [
+        waited
+        for path in paths
+        if (waited := scene.history.cgroup(path, "pressure_cpu_ratio").mean(WINDOW_SECONDS))
+        is not None
+    ]
+    return max(known, default=None)
+
+
 def cores_used_by_others(used: float | None, scene: Scene) -> float | None:
     """Cores of the node that others have kept busy; ``None`` where it is not known."""
     host = scene.frame.host

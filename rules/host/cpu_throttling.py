@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...probes.model.frame import Frame
 from ...probes.model.host_frames import CgroupFrame
 from ..finding import Evidence, Finding, Subject, Verdict, compared
@@ -62,11 +64,23 @@ class CpuThrottling(CgroupRule):
                     "ratio",
                     mean_seconds=_WINDOW_SECONDS,
                 ),
+                *self._pressure(group, scene),
                 Evidence(signal="cpu_quota_cores", value=group.cpu_quota_cores, unit="cores"),
                 Evidence(signal="cpu_cores", value=_used(group, scene.frame), unit="cores"),
                 compared("least utilization_ratio", loaded, self.limit["healthy_ratio"], "ratio"),
             ),
         )
+
+    def _pressure(self, group: CgroupFrame, scene: Scene) -> Iterable[Evidence]:
+        """For how long its tasks had to wait, where that is counted."""
+        waited = scene.history.cgroup(group.path, "pressure_cpu_ratio").mean(_WINDOW_SECONDS)
+        if waited is not None:
+            yield Evidence(
+                signal="pressure_cpu_ratio",
+                value=waited,
+                unit="ratio",
+                mean_seconds=_WINDOW_SECONDS,
+            )
 
 
 def _least_utilised(subject: Subject, frame: Frame) -> float | None:

@@ -16,6 +16,7 @@ from ._cores import (
     cores_used_by_others,
     mean,
     other_users,
+    own_pressure,
     throttled,
     users_text,
 )
@@ -37,7 +38,14 @@ class _Cores(NamedTuple):
     others: float | None
     """Cores of the node that others use."""
     delay: float | None
-    pressure: float | None
+    own_pressure: float | None
+    """Of its control group."""
+    node_pressure: float | None
+
+    @property
+    def pressure(self) -> float | None:
+        """The nearest that is known."""
+        return self.node_pressure if self.own_pressure is None else self.own_pressure
 
 
 class TooFewCores(Rule):
@@ -72,7 +80,9 @@ class TooFewCores(Rule):
             0.5, "ratio", "ours; a job off the GPU that uses less of its cores has enough of them"
         ),
         "run_delay_ratio": Threshold(0.05, "ratio", "ours; witness that ranks wait for a core"),
-        "pressure_cpu_ratio": Threshold(0.20, "ratio", "ours; the same, for the whole node"),
+        "pressure_cpu_ratio": Threshold(
+            0.20, "ratio", "ours; the same, for its control group or else the node"
+        ),
         "own_ratio": Threshold(
             0.75,
             "ratio",
@@ -109,7 +119,7 @@ class TooFewCores(Rule):
                 taken.append(cores)
                 yield Verdict(subject=subject, holds=False)
             else:
-                yield self._judge_job(cores, subject)
+                yield self._judge_job(cores, subject, scene)
         yield self._judge_host(taken, scene)
 
     def _cores(self, job: JobFrame, scene: Scene) -> _Cores | None:
@@ -135,7 +145,8 @@ class TooFewCores(Rule):
             used=used,
             others=cores_used_by_others(used, scene),
             delay=mean(process.run_delay_ratio for process in ranks if process is not None),
-            pressure=scene.history.host("pressure_cpu_ratio").mean(WINDOW_SECONDS),
+            own_pressure=own_pressure(ranks, scene),
+            node_pressure=scene.history.host("pressure_cpu_ratio").mean(WINDOW_SECONDS),
         )
 
     def _taken(self, cores: _Cores, scene: Scene) -> bool:
@@ -157,15 +168,16 @@ class TooFewCores(Rule):
         busy = scene.history.host("cpu_ratio").mean(WINDOW_SECONDS)
         return busy is not None and busy >= self.limit["full_ratio"]
 
-    def _judge_job(self, cores: _Cores, subject: Subject) -> Verdict:
+    def _judge_job(self, cores: _Cores, subject: Subject, scene: Scene) -> Verdict:
         if cores.available >= cores.needed and not cores.narrow:
             return Verdict(subject=subject, holds=False)
         on_gpu = any(rank.gpu_index is not None for rank in cores.job.ranks)
         used = None if on_gpu else cores.used
         kept = (cores.delay or 0.0) > self.limit["run_delay_ratio"]
-        # Pressure is the node's: where others use most of it, it is no witness of this job's need.
+        # Where others fill the node, its pressure is no witness of this job's need.
         others = cores.others is not None and cores.others > (cores.used or 0.0)
-        pressed = (cores.pressure or 0.0) > self.limit["pressure_cpu_ratio"] and not others
+        blurred = cores.own_pressure is None and others and self._full(scene)
+        pressed = (cores.pressure or 0.0) > self.limit["pressure_cpu_ratio"] and not blurred
         # On no GPU, with cores unused: a shell script that sleeps needs none.
         if not kept and used is not None and used < self.limit["idle_ratio"] * cores.available:
             return Verdict(subject=subject, holds=False)
@@ -217,7 +229,7 @@ class TooFewCores(Rule):
         return (
             compared("run_delay_ratio", cores.delay, self.limit["run_delay_ratio"], "ratio"),
             compared(
-                "pressure_cpu_ratio",
+                "pressure_cpu_ratio" if cores.own_pressure is None else "CPU pressure of its group",
                 cores.pressure,
                 pressure,
                 "ratio",

@@ -4,11 +4,11 @@ from statistics import median_high
 
 from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, against_peers
-from ..rule import GpuRule, Scene, peers_of
-from ._subjects import nvlink_subject
+from ..rule import Scene, peers_of
+from ._nvlink_rule import NvlinkRule
 
 
-class NvlinkDown(GpuRule):
+class NvlinkDown(NvlinkRule):
     """NVLink down.
 
     Meaning:
@@ -30,19 +30,12 @@ class NvlinkDown(GpuRule):
     name = "NVLink down"
     severity = "error"
     severities = ("warning", "error")
-    needs = ("nvlinks",)
-    hold_seconds = 0.0
     explains = ("HW210",)
     next_step = "Look for Xid 74 or 144-150 in the kernel log, then drain and reset the GPU."
 
-    def subject_of(self, gpu: GpuFrame) -> Subject:
-        return nvlink_subject(gpu)
-
-    def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
-        subject = self.subject_of(gpu)
-        links = gpu.nvlinks or ()
-        if not links:
-            return Verdict(subject=subject, holds=False)
+    def judge_links(
+        self, gpu: GpuFrame, links: tuple[NvlinkFrame, ...], subject: Subject, scene: Scene
+    ) -> Verdict:
         dropped = [link for link in links if link.was_active and link.active is False]
         up = sum(link.active is not False for link in links)
         usual = _usual(gpu, scene)

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..rule import GpuRule, Scene, Threshold, unavailable_field
-from ._subjects import nvlink_subject
+from ..rule import Scene, Threshold, unavailable_field
+from ._nvlink_rule import NvlinkRule
 
 
-class NvlinkErrors(GpuRule):
+class NvlinkErrors(NvlinkRule):
     """NVLink errors.
 
     Meaning:
@@ -26,24 +26,17 @@ class NvlinkErrors(GpuRule):
     id = "LNK504"
     name = "NVLink errors"
     severity = "warning"
-    needs = ("nvlinks",)
     thresholds = {
         "crc_errors_per_second": Threshold(100.0, "per_second", "DCGM"),
         "replays_and_recoveries": Threshold(1.0, "errors", "DCGM; GCM allows none"),
         "window_seconds": Threshold(60.0, "seconds", "ours: no longer new after that"),
     }
-    hold_seconds = 0.0
     explains = ("LNK503",)
     next_step = "Run nvidia-smi nvlink -e for the counts of each link, and watch whether they grow."
 
-    def subject_of(self, gpu: GpuFrame) -> Subject:
-        return nvlink_subject(gpu)
-
-    def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
-        subject = self.subject_of(gpu)
-        links = gpu.nvlinks or ()
-        if not links:
-            return Verdict(subject=subject, holds=False)
+    def judge_links(
+        self, gpu: GpuFrame, links: tuple[NvlinkFrame, ...], subject: Subject, scene: Scene
+    ) -> Verdict:
         if gpu.nvlink_errors_since_start is None:
             return unavailable_field(subject, gpu, "nvlink_errors_since_start")
         fastest = max((link.crc_errors_per_second or 0.0 for link in links), default=0.0)

@@ -37,8 +37,8 @@ def test_the_odd_one_of_four(fault: str, rule: str, tmp_path: Path) -> None:
     with job(fault, tmp_path, ranks=4, FAULTY_RANK="2") as running:
         _, report = diagnose(running.ranks[0])
     assert found(report) == {rule: 2}
-    assert report["groups"][0]["ranks"] == [2]
-    assert report["groups"][-1]["ranks"] == [0, 1, 3]
+    assert report["groups"][0]["rank_numbers"] == [2]
+    assert report["groups"][-1]["rank_numbers"] == [0, 1, 3]
 
 
 def test_an_error_once_the_others_have_waited_for_a_minute(tmp_path: Path) -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 import msgspec
 import pytest
 
-from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame, ProbeFrame
 from gputop.probes.model.rank_history import RankHistory
 from gputop.probes.model.rank_readings import ThreadReading, ThreadsReading
-from gputop.probes.simulator import SCENARIOS, SimulatedNode
+from gputop.probes.simulator import SCENARIOS
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
-from gputop.rules.finding import Judgement
 from gputop.rules.history import History
 from gputop.rules.rule import Scene
 
+from support.replays import replay
 from support.rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
 
 OTHER_METHODS = {
@@ -26,31 +25,14 @@ OTHER_METHODS = {
     "RUN405": "stacks and NCCL's RAS",
 }
 """Rules that read what a probe tells, and say the same without one."""
-MOMENTS = range(-100, 1, 2)
-
-
-def judgements(scenario: str, *, probes: bool) -> list[Judgement]:
-    node = SimulatedNode(scenario, start_time_seconds=1_793_455_651.0)
-    engine = Engine(make_rules())
-    frame: Frame | None = None
-    judged: list[Judgement] = []
-    for moment in MOMENTS:
-        sample = node.sample_at(float(moment))
-        frame = derive(frame, sample if probes else msgspec.structs.replace(sample, probes=()))
-        judged.append(engine.judge(frame))
-    return judged
-
-
-def active(judged: Iterable[Judgement]) -> set[str]:
-    return {finding.id for each in judged for finding in each.active}
 
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_what_is_not_found_without_probes_is_said_not_to_be_looked_for(scenario: str) -> None:
-    without = judgements(scenario, probes=False)
-    not_evaluated = {rule.id for rule in without[-1].not_evaluated}
-    assert active(judgements(scenario, probes=True)) - active(without) <= not_evaluated
+    without = replay(scenario, probes=False)
+    not_evaluated = {rule.id for rule in without.last.not_evaluated}
+    assert replay(scenario).ever - without.ever <= not_evaluated
 
 
 def all_wait(second: float) -> Changes:
@@ -80,9 +62,9 @@ def scenes() -> Iterator[tuple[Frame, History]]:
     """Moments of all scenarios, and of a job that hangs in a collective."""
     for scenario in SCENARIOS:
         engine = Engine(())
-        for judged in judgements(scenario, probes=True)[-10::3]:
-            engine.judge(judged.frame)
-            yield judged.frame, engine.history
+        for frame in replay(scenario).frames:
+            engine.judge(frame)
+            yield frame, engine.history
     engine = Engine(())
     for frame in frames(all_wait, range(25)):
         engine.judge(frame)
@@ -116,7 +98,7 @@ def readers() -> frozenset[str]:
 def test_each_rule_that_reads_probes_is_not_evaluated_without_or_has_another_access_method() -> (
     None
 ):
-    not_evaluated = {rule.id for rule in judgements("healthy", probes=False)[-1].not_evaluated}
+    not_evaluated = {rule.id for rule in replay("healthy", probes=False).last.not_evaluated}
     assert readers() - OTHER_METHODS.keys() == not_evaluated
     assert readers() >= OTHER_METHODS.keys()
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from support.torch_python import TORCH_PYTHON
 
 TRAIN = Path(__file__).parents[1] / "attach/train.py"
@@ -120,7 +122,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _below(pid: int) -> list[int]:
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
+        return [each.pid for each in reversed(psutil.Process(pid).children(recursive=True))]
+    except psutil.NoSuchProcess:
         return []
-    return [each for child in children for each in (*_below(int(child)), int(child))]

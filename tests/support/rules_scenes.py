@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.gpu_readings import (
@@ -21,7 +22,7 @@ from gputop.probes.model.gpu_readings import (
     NvlinkReading,
     XidReading,
 )
-from gputop.probes.model.host_readings import CgroupReading, HostReading
+from gputop.probes.model.host_readings import CgroupReading, HostReading, PressureReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
     PlacementReading,
@@ -75,6 +76,7 @@ class Changes:
     gone_gpus: Sequence[int] = ()
     host: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    pressures: Sequence[PressureReading] = ()
     xids: Sequence[XidReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
@@ -139,6 +141,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         ),
         processes=tuple(_processes(moment, changes)),
         cgroups=(_changed(_cgroup(moment), changes.cgroup),),
+        pressures=tuple(changes.pressures),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
         probes=tuple(changes.probes),
@@ -217,9 +220,10 @@ def play(
 def frames(script: Script, moments: Iterable[float], interval: float = 1.0) -> Iterable[Frame]:
     """The frames of the script at these seconds."""
     frame: Frame | None = None
+    cache = DeriveCache()
     for second in moments:
         with unmeasured():
-            frame = derive(frame, sample(second, script(second), interval))
+            frame = derive(frame, sample(second, script(second), interval), cache)
         yield frame
 
 
@@ -258,6 +262,7 @@ def _gpu(index: int, moment: float, changes: Changes) -> GpuReading:
         temperature_celsius=62.0,
         temperature_slowdown_celsius=87.0,
         memory_temperature_celsius=70.0,
+        fan_count=0,
         memory_temperature_max_celsius=95.0,
         sm_clock_hertz=1755e6,
         sm_clock_max_hertz=1980e6,

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from textual.pilot import Pilot
 
+from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.gpu_frames import GpuFrame
@@ -21,6 +22,7 @@ from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Finding, Judgement, Severity, Subject
 from gputop.rules.history import History
+from gputop.rules.ledger import accounts
 from gputop.tui.app.app import GputopApp
 from gputop.tui.session.view import View
 
@@ -37,10 +39,11 @@ def played(scenario: str) -> tuple[Judgement, Judgement, History]:
     node = SimulatedNode(scenario, start_time_seconds=UNIX)
     engine = Engine(make_rules())
     frame: Frame | None = None
+    cache = DeriveCache()
     judgements: list[Judgement] = []
     with unmeasured():
         for number in range(int(PAST_SECONDS / STEP_SECONDS), -2, -1):
-            frame = derive(frame, node.sample_at(-number * STEP_SECONDS))
+            frame = derive(frame, node.sample_at(-number * STEP_SECONDS), cache)
             judgements.append(engine.judge(frame))
     return judgements[-2], judgements[-1], engine.history
 
@@ -70,7 +73,9 @@ def view(judged: Judgement | None = None, **changes: Any) -> View:
 
 def changed(judged: Judgement, **frame: Any) -> Judgement:
     """The judgement of another frame."""
-    return msgspec.structs.replace(judged, frame=msgspec.structs.replace(judged.frame, **frame))
+    other = msgspec.structs.replace(judged.frame, **frame)
+    again = accounts(other, played("healthy")[2], judged.active)
+    return msgspec.structs.replace(judged, frame=other, accounts=again)
 
 
 def with_gpu(judged: Judgement, index: int, **fields: Any) -> Judgement:
@@ -251,3 +256,9 @@ async def running(app: GputopApp, size: tuple[int, int] = (132, 43)) -> AsyncIte
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield pilot
+
+
+async def press(pilot: Pilot[int], *keys: str) -> None:
+    """Press keys, and wait until what they do is drawn."""
+    await pilot.press(*keys)
+    await pilot.pause()

@@ -278,7 +278,7 @@ def test_once_on_a_real_driver_api(node: SimulatedNvml) -> None:
     done = run("--once", "--format", "json", env=node.env())
     assert done.returncode == 0
     frame = json.loads(done.stdout)
-    assert frame["schema_version"] == 1
+    assert frame["schema_version"] == 2
     gpu = frame["gpus"][2]
     assert gpu["power_watts"] == pytest.approx(321)
     assert gpu["pcie_rx_bytes_per_second"] == pytest.approx(3e9, rel=0.05)
@@ -288,7 +288,7 @@ def test_once_on_a_real_driver_api(node: SimulatedNvml) -> None:
 
 
 BOOKKEEPING = {
-    *("rank", "job_id", "nvlink_monotonic_seconds", "ecc_uncorrected_at_start"),
+    *("rank", "job_id", "ecc_uncorrected_errors_when_first_seen"),
     *("container_kind", "pod_uid", "gpu_minors"),
 }
 """Fields that are ``None`` for a reason that goes without saying."""
@@ -306,7 +306,7 @@ def test_whatever_is_missing_has_a_reason(profile: str, old_driver: bool) -> Non
 
 
 PUBLIC = {
-    "": "schema_version time_seconds node driver_version gpus processes jobs links host sources "
+    "": "schema_version timestamp_seconds boot_timestamp_seconds node driver_version gpus processes jobs links host sources "
     "findings",
     "gpus": "index uuid name utilization_ratio sm_active_ratio tensor_active_ratio "
     "dram_active_ratio memory_used_bytes memory_total_bytes memory_reserved_bytes power_watts "
@@ -314,7 +314,7 @@ PUBLIC = {
     "pcie_rx_bytes_per_second pcie_tx_bytes_per_second pcie_generation pcie_width "
     "nvlink_rx_bytes_per_second nvlink_tx_bytes_per_second status age_seconds missing",
     "sources": "name status reason age_seconds duration_seconds",
-    "findings": "id name severity subject since_seconds confidence evidence explains next_step",
+    "findings": "id name severity subject since_timestamp_seconds confidence evidence explains next_step",
     "jobs": "id ranks",
 }
 
@@ -327,7 +327,15 @@ def test_the_public_names_are_there() -> None:
             assert frame[part], part
             assert set(names.split()) <= set(frame[part][0]), part
     rank = frame["jobs"][0]["ranks"][0]
-    assert {"rank", "pid", "gpu_uuid", "phase", "phase_age_seconds", "phase_source"} <= set(rank)
+    assert {
+        "rank",
+        "pid",
+        "gpu_uuid",
+        "phase",
+        "phase_age_seconds",
+        "phase_source",
+        "ledger",
+    } <= set(rank)
     lost = frame["gpus"][3]
     assert (lost["index"], lost["status"], lost["utilization_ratio"]) == (3, "lost", None)
     evidence = frame["findings"][0]["evidence"][0]

@@ -1,19 +1,17 @@
-"""The application: it owns all state, takes judgements from the watch, and shows screens."""
+"""The application: it owns all state and takes judgements from the watch."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.text import Text
 from textual.app import App
-from textual.binding import Binding, BindingType
-from textual.message import Message
+from textual.binding import BindingType
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.theme import Theme
@@ -25,48 +23,19 @@ from ..drawing.missing import why_missing
 from ..drawing.target import Target
 from ..screens.main_screen import MainScreen
 from ..screens.picture_screen import PictureScreen
-from ..session.shown_job import ShownJob
+from ..session.job_order import ShownJob
 from ..session.view import View, WatchLike
 from ..session.viewer import Reader
+from . import navigation
+from .bindings import BINDINGS
 from .driver import QuietDriver
+from .garbage import spare_garbage_collection
+from .messages import Ended, EnvironmentRead, ExactStackRead, JobsFound, Judged, Said
+from .requests import Requests
 from .themes import THEMES, after
-
-if TYPE_CHECKING:
-    from .environment_request import EnvironmentRead
-    from .exact_stack_request import ExactStackRead
-    from .job_search import JobsFound
 
 _LOOK_SECONDS = 1.0
 _BURST_SECONDS = 0.1
-_GARBAGE = 20_000
-"""New objects after which to look for garbage; a frame has some thousands, and leaves none."""
-
-
-class Judged(Message):
-    """There is a newer judgement; it may replace one that has not been handled yet."""
-
-    def __init__(self, judgement: Judgement) -> None:
-        super().__init__()
-        self.judgement = judgement
-
-    def can_replace(self, message: Message) -> bool:
-        return isinstance(message, Judged)
-
-
-class Ended(Message):
-    """Nothing will come any more."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__()
-        self.reason = reason
-
-
-class Said(Message):
-    """Something to say."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__()
-        self.sentence = sentence
 
 
 class GputopApp(App[int]):
@@ -84,25 +53,7 @@ class GputopApp(App[int]):
     theme = Reactive(THEMES[0].name)
     CSS = "Screen { layers: base; }"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark", "help", "help"),
-        Binding("q", "quit", "quit"),
-        Binding("1", "show('gpus')", "GPUs"),
-        Binding("2", "show('job')", "job"),
-        Binding("3", "show('links')", "links"),
-        Binding("4", "show('processes')", "procs"),
-        Binding("5", "show('stacks')", "stacks"),
-        Binding("6", "show('findings')", "findings"),
-        Binding("slash", "filter", "filter"),
-        Binding("s", "sort", "sort"),
-        Binding("space", "pause", "pause"),
-        Binding("a", "choose_job", "watch another job", show=False),
-        Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
-        Binding("minus", "interval(-1)", "shorter interval", show=False),
-        Binding("t", "theme", "next theme", show=False),
-        Binding("ctrl+c", "interrupt", "quit", show=False, priority=True),
-        Binding("ctrl+z", "suspend_process", "suspend", show=False, priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
     def __init__(
         self,
@@ -120,6 +71,7 @@ class GputopApp(App[int]):
         self.animation_level = "none"
         self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
         self._watch = watch
+        self.requests = Requests(self, watch)
         self._drawn = 0.0
         self._note = note
         self._draw_due = False
@@ -146,15 +98,13 @@ class GputopApp(App[int]):
         self._watch.start(on_judgement, on_end, self.tell_from_thread)
         self._look_later()
         if self._jobs:
-            self._ask_for_job(self._jobs)
+            navigation.show_jobs(self, self._jobs)
 
     def on_judged(self, message: Judged) -> None:
         first = self.reader.newest is None
         self.reader.take(message.judgement)
         if first:
-            # Nothing of what is loaded by now will ever be garbage: do not look at it again and again.
-            gc.freeze()
-            gc.set_threshold(_GARBAGE, 10, 10)
+            spare_garbage_collection()
         if first or self.reader.clock() - self._drawn >= _BURST_SECONDS:
             self.redraw()
         elif not self._draw_due:
@@ -179,11 +129,9 @@ class GputopApp(App[int]):
 
     def standing(self) -> str:
         """What the reader should not forget."""
-        if old := self.reader.standing():
-            return old
         screen = self.screen
         filter = screen.filter if isinstance(screen, PictureScreen) else ""
-        return f"filter {filter}" if filter else self._note
+        return self.reader.standing() or (f"filter {filter}" if filter else self._note)
 
     def tell(self, sentence: str) -> None:
         """Show a sentence for a moment."""
@@ -204,59 +152,17 @@ class GputopApp(App[int]):
 
     def open(self, target: Target) -> None:
         """Go into something selected."""
-        if target.kind == "gpu":
-            from ..screens.gpu_screen import GpuScreen
-
-            self.push_screen(GpuScreen(int(target.id)))
-        elif target.kind == "rank":
-            from ..screens.rank_screen import RankScreen
-
-            self.push_screen(RankScreen(target))
-        elif target.kind == "finding":
-            self.action_show("findings", target)
-        else:
-            self.action_show("processes", target)
+        navigation.open_target(self, target)
 
     def leave(self) -> None:
         """Back to the screen before."""
-        if len(self.screen_stack) > 1:
-            self.pop_screen()
+        navigation.leave(self)
 
-    def action_show(self, name: str, selected: Target | None = None) -> None:
-        """Show the screen of that name, over the main one."""
-        open_names = [screen.name for screen in self.screen_stack]
-        if name in open_names and selected is None:
-            for _ in range(len(open_names) - 1 - open_names.index(name)):
-                self.pop_screen()
-            return
-        while len(self.screen_stack) > 1:
-            self.pop_screen()
-        if name == "links":
-            from ..screens.link_screen import LinkScreen
-
-            self.push_screen(LinkScreen())
-        elif name == "processes":
-            from ..screens.process_screen import ProcessScreen
-
-            self.push_screen(ProcessScreen(selected))
-        elif name == "job":
-            from ..screens.job_screen import JobScreen
-
-            self.push_screen(JobScreen())
-        elif name == "stacks":
-            from ..screens.stack_screen import StackScreen
-
-            self.push_screen(StackScreen())
-        elif name == "findings":
-            from ..screens.finding_screen import FindingScreen
-
-            self.push_screen(FindingScreen(selected))
+    def action_show(self, name: str) -> None:
+        navigation.show(self, name)
 
     def action_help(self) -> None:
-        from ..screens.help_screen import HelpScreen
-
-        if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(self.screen))
+        navigation.show_help(self)
 
     def action_filter(self) -> None:
         if isinstance(self.screen, PictureScreen):
@@ -290,57 +196,19 @@ class GputopApp(App[int]):
     def action_interrupt(self) -> None:
         self.exit(return_code=INTERRUPTED)
 
-    def ask_signal(self, target: Target) -> None:
-        """Ask whether the selected process is to be signalled."""
-        from .signalling import ask
-
-        ask(self, self._watch, target)
-
-    def ask_environment(self, target: Target) -> None:
-        """Ask for the environment of the selected process."""
-        from .environment_request import ask
-
-        ask(self, self._watch, target)
-
     def on_environment_read(self, message: EnvironmentRead) -> None:
-        from ..screens.environment_screen import EnvironmentScreen
-
-        if isinstance(self.screen, EnvironmentScreen):
-            return  # the key was pressed twice
-        self.push_screen(EnvironmentScreen(message.process, message.environment))
-
-    def ask_exact_stack(self, target: Target) -> None:
-        """Ask whether the selected process is to be stopped for its stack."""
-        from .exact_stack_request import ask
-
-        ask(self, self._watch, target)
+        navigation.show_environment(self, message.process, message.environment)
 
     def on_exact_stack_read(self, message: ExactStackRead) -> None:
-        from ..screens.exact_stack_screen import ExactStackScreen
-        from .exact_stack_request import ask_to_continue
-
-        screen = ExactStackScreen(message.process, message.reading)
-        self.push_screen(screen)
+        screen = navigation.show_exact_stack(self, message.process, message.reading)
         if message.stopped:
-            screen.call_after_refresh(ask_to_continue, self, self._watch, message.process)
-
-    def take_stacks(self, pids: Sequence[int], seconds: float) -> None:
-        """Ask for the stacks of these processes and their shares for so many seconds; 0: no more."""
-        self._watch.take_stacks(pids, seconds, shares=seconds > 0)
+            screen.call_after_refresh(self.requests.to_continue, message.process)
 
     def action_choose_job(self) -> None:
-        from .job_search import ask
-
-        ask(self, self._watch)
+        self.requests.jobs()
 
     def on_jobs_found(self, message: JobsFound) -> None:
-        self._ask_for_job(message.jobs)
-
-    def _ask_for_job(self, jobs: Sequence[JobFrame]) -> None:
-        from ..screens.pick_screen import PickScreen
-
-        if not isinstance(self.screen, PickScreen):
-            self.push_screen(PickScreen(jobs))
+        navigation.show_jobs(self, message.jobs)
 
     def attach(self, pid: int) -> None:
         """Watch the job that this process belongs to, in the place of the one before."""

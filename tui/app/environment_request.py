@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import msgspec
-from textual.message import Message
 
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.messages import Reply
 from ..drawing.target import Target
 from ..session.app_like import AppLike
 from ..session.view import WatchLike
+from .messages import EnvironmentRead
 from .process_request import asked_process
-
-
-class EnvironmentRead(Message):
-    """The answer has come."""
-
-    def __init__(self, process: ProcessFrame, environment: dict[str, str]) -> None:
-        super().__init__()
-        self.process = process
-        self.environment = environment
 
 
 def ask(app: AppLike, watch: WatchLike, target: Target) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 
 import msgspec
-from textual.message import Message
 
 from ...probes.attach.stack_pause import expected_pause
 from ...probes.model.process_frames import ProcessFrame
@@ -15,25 +14,11 @@ from ..drawing import format
 from ..drawing.target import Target
 from ..session.app_like import AppLike
 from ..session.view import WatchLike
+from .messages import ExactStackRead
 from .process_request import asked_process
 
 _NATIVE_KEY = "c"
 """Not ``n``: whoever means no presses that."""
-_STOPPED = frozenset("Tt")
-
-
-class ExactStackRead(Message):
-    """The dump has been taken."""
-
-    def __init__(self, process: ProcessFrame, reading: StackReading) -> None:
-        super().__init__()
-        self.process = process
-        self.reading = reading
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the process does not go on, as it should."""
-        return self.reading.state_after in _STOPPED
 
 
 def ask(app: AppLike, watch: WatchLike, target: Target) -> None:

@@ -3,21 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 
-from textual.message import Message
-
-from ...probes.model.job_frames import JobFrame
 from ..session.app_like import AppLike
 from ..session.view import WatchLike
-
-
-class JobsFound(Message):
-    """The look at all processes is over."""
-
-    def __init__(self, jobs: Sequence[JobFrame]) -> None:
-        super().__init__()
-        self.jobs = jobs
+from .messages import JobsFound
 
 
 def ask(app: AppLike, watch: WatchLike) -> None:

@@ -38,12 +38,11 @@ class SilentGpu(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What is printed as JSON."""
 
-    schema_version: int
     time_seconds: float
     node: str
     job: JobFrame | None
     """With those ranks alone that are not known to have ended."""
-    ended_ranks: tuple[ExitedRank, ...]
+    exited_ranks: tuple[ExitedRank, ...]
     """The others: how each ended, and when."""
     groups: tuple[StackGroup, ...]
     findings: tuple[Finding, ...]
@@ -132,15 +131,16 @@ def as_json(
     findings: tuple[Finding, ...],
     worker: WorkerStack | None = None,
 ) -> bytes:
-    """One object; the names are the public ones."""
+    """One object under the public names."""
+    from ..reports.json_output import Clock, Output
+
     frame = judgement.frame
     alive = without_ended(job, frame) if job else None
     report = Report(
-        schema_version=frame.schema_version,
         time_seconds=frame.time_seconds,
         node=frame.node,
         job=alive,
-        ended_ranks=tuple(gone for gone in frame.exited_ranks if job and gone.job_id == job.id),
+        exited_ranks=tuple(gone for gone in frame.exited_ranks if job and gone.job_id == job.id),
         groups=merge(alive, frame) if alive else (),
         findings=findings,
         rules_not_evaluated=judgement.not_evaluated,
@@ -150,7 +150,7 @@ def as_json(
             SilentGpu(index=index, reason=reason) for index, reason in silent_gpus(frame).items()
         ),
     )
-    return msgspec.json.encode(report) + b"\n"
+    return Output(Clock.of(frame), judgement.accounts).encode_record(report)
 
 
 def _findings(judgement: Judgement, job: JobFrame | None) -> tuple[Finding, ...]:

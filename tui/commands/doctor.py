@@ -55,7 +55,7 @@ def examine(options: Namespace) -> int:
         sources=statuses(sample) if sample else (),
     )
     if options.format == "json":
-        say_json(msgspec.json.encode(found) + b"\n")
+        say_json(as_json(found, sample))
     else:
         say(as_text(found))
     if pid is not None:
@@ -63,6 +63,13 @@ def examine(options: Namespace) -> int:
     if any(gpu_number(each.name) is not None and each.status == "ok" for each in found.sources):
         return OK
     return complain(_why_no_gpu(found.sources), COULD_NOT_LOOK)
+
+
+def as_json(found: Findings, sample: Sample | None) -> bytes:
+    """One object under the public names."""
+    from ..reports.json_output import Clock, Output
+
+    return Output(Clock.of(sample) if sample else Clock.here()).encode_record(found)
 
 
 def as_text(found: Findings) -> str:

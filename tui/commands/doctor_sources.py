@@ -7,15 +7,10 @@ import msgspec
 from ...probes.model.gpu_readings import GpuReading
 from ...probes.model.missing_reasons import NO_PERMISSION
 from ...probes.model.sample import Sample, SourceStatus
+from ...probes.model.signals import signals_of
 
 _GPU = "nvml gpu "
-_MOVING = (
-    "utilization_ratio",
-    "memory_used_bytes",
-    "power_watts",
-    "temperature_celsius",
-    "sm_clock_hertz",
-)
+_MOVING = tuple(signal.name for signal in signals_of("gpu") if signal.moving)
 """Every GPU of any age has some of these."""
 _LIFTED = (
     "no permission for any value: this user needs access to the GPU's device file (/dev/nvidia*; a "

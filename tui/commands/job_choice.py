@@ -5,11 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 
-import msgspec
-
 from ...probes.attach.job_scan import jobs_below, jobs_here, jobs_named
 from ...probes.model.job_frames import JobFrame
-from ...probes.model.sample import SCHEMA_VERSION
 from ..console.exits import COULD_NOT_LOOK, complain
 from ..console.output import say, say_json
 from ..drawing.glyphs import DOT
@@ -68,11 +65,18 @@ def _offer(
         options.jobs = jobs
         return None
     if options.format == "json":
-        say_json(msgspec.json.encode({"schema_version": SCHEMA_VERSION, "jobs": jobs}) + b"\n")
+        say_json(as_json(jobs))
     else:
         say("\n".join(job_lines(jobs, options.command)), ascii_only=options.ascii)
     pids = ", ".join(str(pid_of(job)) for job in jobs)
     return complain(f"{how_many}: say which one (pid {pids})", COULD_NOT_LOOK)
+
+
+def as_json(jobs: Sequence[JobFrame]) -> bytes:
+    """One object under the public names."""
+    from ..reports.json_output import Clock, Output
+
+    return Output(Clock.here()).encode(jobs=jobs)
 
 
 def job_lines(jobs: Sequence[JobFrame], command: str) -> list[str]:

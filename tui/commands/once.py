@@ -8,11 +8,9 @@ import sys
 from argparse import Namespace
 from textwrap import wrap
 
-import msgspec
-
 from ...probes.feeds.protocol import FeedError
 from ...probes.model.frame import Frame
-from ...rules.finding import Finding, Judgement, NotEvaluated
+from ...rules.finding import Judgement
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import text_of, width_of
@@ -72,18 +70,10 @@ def _pids(frame: Frame) -> set[int]:
 
 
 def as_json(judgement: Judgement) -> bytes:
-    """The frame with its findings as one JSON object; the names are the public ones."""
+    """The frame with its findings as one JSON object under the public names."""
+    from ..reports.json_output import frame_json
 
-    class Printed(Frame, frozen=True, kw_only=True):
-        findings: tuple[Finding, ...]
-        rules_not_evaluated: tuple[NotEvaluated, ...]
-        """Rules that could not look: that they found nothing means nothing."""
-
-    printed = msgspec.structs.replace(judgement.frame, rank_histories=msgspec.UNSET)
-    frame = msgspec.structs.asdict(printed)
-    return msgspec.json.encode(
-        Printed(**frame, findings=judgement.findings, rules_not_evaluated=judgement.not_evaluated)
-    )
+    return frame_json(judgement)
 
 
 def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:

@@ -7,8 +7,6 @@ from argparse import Namespace
 from pathlib import Path
 from typing import cast
 
-import msgspec
-
 from ...probes.attach.control_client import ProbeError, ask, ask_worker_server
 from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, OK, complain
@@ -83,7 +81,9 @@ def _path(output: str | None, default: str) -> str:
 
 def _print_status(status: dict[str, object], form: str) -> int:
     if form == "json":
-        say_json(msgspec.json.encode(status) + b"\n")
+        from ..reports.json_output import probe_status_json
+
+        say_json(probe_status_json(status))
         return OK
     for name, value in status.items():
         if isinstance(value, dict):

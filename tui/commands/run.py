@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 from argparse import Namespace
@@ -11,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...probes.attach.preload import deaf_option, with_shim
+from ..console.cannot_start import cannot_start
 from ..console.errors import UsageError
-from ..console.exits import CANNOT_RUN, NOT_FOUND, complain
+from ..console.exits import complain
 
 
 def run(options: Namespace) -> int:
@@ -51,16 +51,6 @@ def become(words: Sequence[str], environment: Mapping[bytes, bytes]) -> int:
         os.execvpe(words[0], list(words), environment)
     except OSError as error:
         return cannot_start(words[0], environment, error)
-
-
-def cannot_start(program: str, environment: Mapping[bytes, bytes], error: OSError) -> int:
-    """Say why, and return the exit code that a shell would give."""
-    path = os.fsdecode(environment.get(b"PATH", os.fsencode(os.defpath)))
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        if shutil.which(program, path=path):
-            return complain(f"{program} names an interpreter that is not there", CANNOT_RUN)
-        return complain(f"{program}: there is no such command", NOT_FOUND)
-    return complain(f"{program} cannot be run: {error.strerror}", CANNOT_RUN)
 
 
 def original_environment() -> dict[bytes, bytes]:

@@ -17,9 +17,9 @@ from io import BufferedWriter
 from pathlib import Path
 from types import FrameType
 
+from ..console.cannot_start import cannot_start
 from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, complain
-from .run import cannot_start
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 

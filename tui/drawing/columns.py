@@ -22,6 +22,8 @@ class Column(msgspec.Struct, Generic[Row], frozen=True):
     title: str
     width: int
     cell: Callable[[Row, int], Spans]
+    about: str
+    """For the help: what it means, its unit, over which time, and where it is read."""
     rank: int = 0
     """Where they do not all fit, those with the highest go first; 0 stays."""
     most: int = 0

@@ -6,54 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
+from ...probes.model.signals import UNITS, signal_named
 from ...rules.finding import Evidence, Finding, NotEvaluated, Subject
 from . import format
 from .lines import plain, whole_words, width_of
-
-SIGNALS = {
-    "utilization_ratio": "utilization",
-    "sm_active_ratio": "SM active",
-    "sm_occupancy_ratio": "SM occupancy",
-    "tensor_active_ratio": "tensor active",
-    "dram_active_ratio": "DRAM active",
-    "memory_used_bytes": "memory used",
-    "memory_total_bytes": "memory",
-    "power_watts": "power",
-    "power_limit_watts": "power limit",
-    "temperature_celsius": "temperature",
-    "temperature_slowdown_celsius": "chip slows at",
-    "memory_temperature_celsius": "memory temperature",
-    "sm_clock_hertz": "SM clock",
-    "sm_clock_max_hertz": "highest SM clock",
-    "pcie_generation": "PCIe generation",
-    "pcie_width": "PCIe width",
-    "pcie_rx_bytes_per_second": "PCIe in",
-    "pcie_tx_bytes_per_second": "PCIe out",
-    "nvlink_rx_bytes_per_second": "NVLink in",
-    "nvlink_tx_bytes_per_second": "NVLink out",
-    "ecc_uncorrected": "uncorrected ECC errors",
-    "cpu_cores": "CPU",
-    "rss_bytes": "RSS",
-    "cpu_ratio": "CPU",
-    "pressure_io_ratio": "IO pressure",
-    "pressure_cpu_ratio": "CPU pressure",
-    "pressure_memory_ratio": "memory pressure",
-    "swap_in_bytes_per_second": "swap-in",
-    "age_seconds": "age",
-    "pci_bus_id": "PCI",
-    "wait_channel": "waits in",
-    "throttle_reasons": "clock held by",
-}
-_UNITS = (
-    "_bytes_per_second",
-    "_per_second",
-    "_seconds",
-    "_bytes",
-    "_ratio",
-    "_watts",
-    "_hertz",
-    "_celsius",
-)
 
 SURE_FROM = 0.8
 """Confidence from which a finding is reported without it."""
@@ -65,11 +21,11 @@ _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": 
 
 def words_of(signal: str) -> str:
     """``sm_clock_hertz`` → ``SM clock``."""
-    known = SIGNALS.get(signal)
+    known = signal_named(signal)
     if known is not None:
-        return known
-    for unit in _UNITS:
-        signal = signal.removesuffix(unit)
+        return known.words
+    for unit in UNITS:
+        signal = signal.removesuffix(f"_{unit}")
     return plain(signal.replace("_", " "))
 
 

@@ -207,5 +207,6 @@ _QUANTITIES: dict[str, Callable[[float], str]] = {
     "celsius": lambda value: f"{value:.0f} °C",
     "cores": lambda value: f"{value:.1f} cores",
     "count": lambda value: f"{value:.0f}",
+    "rotations_per_second": lambda value: f"{value * 60:.0f} rpm",
     "per_second": lambda value: f"{value:.1f}/s",
 }

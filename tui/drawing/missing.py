@@ -8,6 +8,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.gpu_readings import gpu_source_name
 from ...probes.model.link_frames import LinkFrame
+from ...probes.model.signals import signals_of
 from ...probes.scheduling.words import starved_sentence
 from ...rules.occupancy import why_owner_unseen
 from . import format
@@ -17,22 +18,7 @@ from .target import Target
 
 HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 
-_IN_THE_ROW = (
-    "utilization_ratio",
-    "sm_active_ratio",
-    "tensor_active_ratio",
-    "dram_active_ratio",
-    "memory_used_bytes",
-    "memory_total_bytes",
-    "power_watts",
-    "power_limit_watts",
-    "temperature_celsius",
-    "sm_clock_hertz",
-    "pcie_rx_bytes_per_second",
-    "pcie_tx_bytes_per_second",
-    "nvlink_rx_bytes_per_second",
-    "nvlink_tx_bytes_per_second",
-)
+_IN_THE_ROW = tuple(signal.name for signal in signals_of("gpu") if signal.in_row)
 
 
 def why_no_gpus(frame: Frame) -> str:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.process_frames import ProcessFrame
 from ...rules.finding import Finding
-from .lines import Line
+from .lines import Line, text_of
 
 TargetKind = Literal["gpu", "finding", "process", "rank", "link", "job"]
 
@@ -30,6 +30,11 @@ class Block(NamedTuple):
     def of(lines: Sequence[Line], targets: Sequence[Target | None] = ()) -> Block:
         """Lines of which the first ones may have targets."""
         return Block(list(lines), [*targets, *[None] * (len(lines) - len(targets))])
+
+    @property
+    def text(self) -> str:
+        """What can be read on it."""
+        return "\n".join(map(text_of, self.lines))
 
     def __add__(self, other: Block) -> Block:  # type: ignore[override]
         return Block(self.lines + other.lines, self.targets + other.targets)

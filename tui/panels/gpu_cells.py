@@ -181,3 +181,34 @@ def memory_ratio(gpu: GpuFrame) -> float | None:
     if gpu.memory_used_bytes is None or not gpu.memory_total_bytes:
         return None
     return gpu.memory_used_bytes / gpu.memory_total_bytes
+
+
+ABOUT: dict[Callable[[GpuRow, int], Spans], str] = {
+    index: "Number of the GPU in NVML's order, as in nvidia-smi.",
+    rank: "Rank of the training job on this GPU (r3 is rank 3). From the probe page, the environment or "
+    "the command line of its process; a dash: none is known.",
+    phase: "What the main loop of that rank does now; from 2 s on with how long without a break. From the "
+    "probe page; without a probe from stacks (py-spy) or threads (/proc). free: no process is on the GPU. "
+    "died: how long ago its rank ended.",
+    utilization_bar: "Utilization, the number beside it, as a bar from 0 to 100 %. NVML.",
+    utilization: "Utilization in %: share of the time in which any kernel ran, however small, in the "
+    "driver's last window of 1/6 to 1 s. 100 can be utilization without work: then SM is low. NVML.",
+    past: "Utilization over time, newest at the right; each cell is the mean of 4 samples. NVML.",
+    sm: "SM active in %: how many of the chip's multiprocessors had work, mean since the last sample. Near "
+    "0 beside a high utilization the SMs idle while a kernel waits or polls. GPM: Hopper and newer; "
+    "elsewhere a dash.",
+    tensor: "Tensor cores busy, in % of the time, mean since the last sample. GPM: Hopper and newer.",
+    dram: "GPU memory interface busy, in % of the time, mean since the last sample. GPM: Hopper and newer.",
+    memory_bar: "GPU memory in use, as a share of all of it, now. NVML.",
+    memory: "GPU memory in use and in all, in GiB, now. It counts what processes have allocated, also what "
+    "torch only keeps in reserve. NVML.",
+    power: "Power draw in watts; where there is room, against the limit in force. Mean of the last second "
+    "where the board averages, else now. NVML.",
+    temperature: "Temperature of the chip in degrees Celsius, now. Colored from 3 degrees below the "
+    "slowdown threshold on. NVML.",
+    clock: "Clock of the multiprocessors in MHz, now. A mark and a letter behind it say what holds it "
+    "down; see the marks. NVML.",
+    note: "The worst finding about this GPU, in short; key 6 tells it in full. After a fold (\u2514): a symptom "
+    "that another finding explains.",
+}
+"""For the help: each column's meaning, unit, window and source."""

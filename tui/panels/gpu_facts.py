@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.gpu_readings import NvlinkReading, XidReading
+from ...probes.model.missing_reasons import NOT_OFFERED, NOT_SUPPORTED
+from ...probes.model.signals import SignalOf, signal_named, signals_of
 from ...rules.device._xid_codes import xid_meaning
 from ..drawing import format
 from ..drawing.finding_words import words_of
@@ -28,6 +31,7 @@ def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
         ("Identity", lambda: _identity(gpu)),
         ("Xids", lambda: _xids(gpu, frame)),
         ("Limits", lambda: _limits(gpu)),
+        ("Other", lambda: signal_facts(gpu, "gpu")),
         ("Links", lambda: _links(gpu)),
         ("Health", lambda: _health(gpu)),
         ("MIG", lambda: _migs(gpu)),
@@ -50,6 +54,25 @@ def grouped_lines(groups: Iterable[Group], width: int) -> list[Line]:
                 lines += _fact_lines(fact, width)
             lines.append(blank(width))
     return lines
+
+
+def signal_facts(subject: Any, of: SignalOf) -> Iterable[Fact]:
+    """The signals that the table lists as facts, as far as they are there."""
+    for signal in signals_of(of):
+        value = getattr(subject, signal.name, None) if signal.fact else None
+        if value is not None:
+            yield signal.words, format.quantity(value, signal.unit), "text"
+
+
+def missing_facts(subject: Any, of: SignalOf) -> Iterable[str]:
+    """The others of them, by reason: ``CPU pressure, IO pressure: no permission``."""
+    by_reason: dict[str, list[str]] = {}
+    for signal in signals_of(of):
+        if signal.fact and subject is not None and getattr(subject, signal.name) is None:
+            reason = subject.missing.get(signal.name, "not read yet")
+            by_reason.setdefault(reason, []).append(signal.words)
+    for reason, names in by_reason.items():
+        yield f"{', '.join(names)}: {reason}"
 
 
 def _fact_lines(fact: Fact, width: int) -> list[Line]:
@@ -178,7 +201,15 @@ def _processes(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
 
 def _missing(gpu: GpuFrame) -> Iterable[Fact]:
     for field, reason in sorted(gpu.missing.items()):
-        yield words_of(field), reason, "dim"
+        yield words_of(field), reason + _needs(field, reason), "dim"
+
+
+def _needs(field: str, reason: str) -> str:
+    """What the chip or the driver would have to have, where it is one of them that does not."""
+    signal = signal_named(field)
+    if signal is None or not signal.needs or reason not in (NOT_SUPPORTED, NOT_OFFERED):
+        return ""
+    return f": it needs {signal.needs}"
 
 
 def _of(value: float | None, other: float | None, unit: str, name: str) -> str:

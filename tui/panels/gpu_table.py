@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -14,7 +14,8 @@ from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.job_frames import RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
 from ..drawing import format
-from ..drawing.columns import Column, Layout, chosen_line, lay_out, with_note
+from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
+from ..drawing.explanations import Section, column_terms
 from ..drawing.finding_words import name_within, unseen_seconds
 from ..drawing.glyphs import DASH, DEGREE, DOT, FOLD
 from ..drawing.lines import Line, LineBuilder, Span, left, plain
@@ -39,19 +40,28 @@ _WORTH_SAYING_SECONDS = 2.0
 DEAD_SHOWN_SECONDS = 3600.0
 """For so long a GPU that nobody took since shows who died on it."""
 
+_ABOUT = {**cells.ABOUT, **link_cells.ABOUT}
+
+
+def _column(
+    title: str, width: int, cell: Callable[[GpuRow, int], Spans], **more: Any
+) -> Column[GpuRow]:
+    return Column(title, width, cell, _ABOUT[cell], **more)
+
+
 _COMPACT: tuple[Column[GpuRow], ...] = (
-    Column("#", 2, cells.index),
-    Column("rank", 4, cells.rank, rank=1, ragged=True),
-    Column("phase", 12, cells.phase, rank=1, ragged=True),
-    Column("util", 6, cells.utilization_bar, rank=3, most=10, ragged=True),
-    Column("%", 3, cells.utilization),
-    Column("SM", 3, cells.sm, rank=5),
-    Column("tensor", 6, cells.tensor, rank=8),
-    Column("mem GiB", 7, cells.memory, rank=1),
-    Column("W", 4, cells.power, rank=1),
-    Column(f"{DEGREE}C", 3, cells.temperature),
-    Column("MHz", 6, cells.clock, rank=4),
-    Column("", 14, cells.note, rank=2, most=60, ragged=True),
+    _column("#", 2, cells.index),
+    _column("rank", 4, cells.rank, rank=1, ragged=True),
+    _column("phase", 12, cells.phase, rank=1, ragged=True),
+    _column("util", 6, cells.utilization_bar, rank=3, most=10, ragged=True),
+    _column("%", 3, cells.utilization),
+    _column("SM", 3, cells.sm, rank=5),
+    _column("tensor", 6, cells.tensor, rank=8),
+    _column("mem GiB", 7, cells.memory, rank=1),
+    _column("W", 4, cells.power, rank=1),
+    _column(f"{DEGREE}C", 3, cells.temperature),
+    _column("MHz", 6, cells.clock, rank=4),
+    _column("", 14, cells.note, rank=2, most=60, ragged=True),
 )
 _WITH_NAMES: tuple[Column[GpuRow], ...] = (
     *_COMPACT[:-1],
@@ -60,29 +70,29 @@ _WITH_NAMES: tuple[Column[GpuRow], ...] = (
 """The same, where a finding's name keeps more room than the bar."""
 _WITH_ROADS: tuple[Column[GpuRow], ...] = (
     *_COMPACT[:-1],
-    Column("PCIe", link_cells.BUSIER_FROM, link_cells.pcie, rank=6),
-    Column("NVLink", link_cells.BUSIER_FROM, link_cells.nvlink, rank=7),
+    _column("PCIe", link_cells.BUSIER_FROM, link_cells.pcie, rank=6),
+    _column("NVLink", link_cells.BUSIER_FROM, link_cells.nvlink, rank=7),
     msgspec.structs.replace(_COMPACT[-1], width=20),
 )
 """Only where the notes keep enough room to be read."""
 _FULL: tuple[Column[GpuRow], ...] = (
-    Column("#", 2, cells.index),
-    Column("rank", 4, cells.rank, rank=1, ragged=True),
-    Column("phase", 14, cells.phase, rank=1, most=17, ragged=True),
-    Column("util", 8, cells.utilization_bar, most=22, ragged=True),
-    Column("%", 3, cells.utilization),
-    Column("history", 12, cells.past, rank=9, most=_PAST_CELLS, ragged=True),
-    Column("SM", 3, cells.sm),
-    Column("tensor", 6, cells.tensor, rank=2),
-    Column("DRAM", 4, cells.dram, rank=7),
-    Column("memory", 6, cells.memory_bar, rank=8, most=12, ragged=True),
-    Column("GiB", 11, cells.memory),
-    Column("power W", 9, cells.power),
-    Column(f"{DEGREE}C", 3, cells.temperature),
-    Column("SM MHz", 6, cells.clock),
-    Column("PCIe GB/s", 11, link_cells.pcie, rank=3, most=25),
-    Column("NVLink GB/s", 11, link_cells.nvlink, rank=4, most=25),
-    Column("", 24, cells.note, most=44, ragged=True),
+    _column("#", 2, cells.index),
+    _column("rank", 4, cells.rank, rank=1, ragged=True),
+    _column("phase", 14, cells.phase, rank=1, most=17, ragged=True),
+    _column("util", 8, cells.utilization_bar, most=22, ragged=True),
+    _column("%", 3, cells.utilization),
+    _column("history", 12, cells.past, rank=9, most=_PAST_CELLS, ragged=True),
+    _column("SM", 3, cells.sm),
+    _column("tensor", 6, cells.tensor, rank=2),
+    _column("DRAM", 4, cells.dram, rank=7),
+    _column("memory", 6, cells.memory_bar, rank=8, most=12, ragged=True),
+    _column("GiB", 11, cells.memory),
+    _column("power W", 9, cells.power),
+    _column(f"{DEGREE}C", 3, cells.temperature),
+    _column("SM MHz", 6, cells.clock),
+    _column("PCIe GB/s", 11, link_cells.pcie, rank=3, most=25),
+    _column("NVLink GB/s", 11, link_cells.nvlink, rank=4, most=25),
+    _column("", 24, cells.note, most=44, ragged=True),
 )
 _DISPENSABLE = 7
 """Rank of a column from which the links come first."""
@@ -118,7 +128,7 @@ def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Bloc
         titled: a heading above tells which GPUs are out of sight; else the titles must.
     """
     gpus = view.frame.gpus
-    layout = _layout(width)
+    layout = layout_at(width)
     head = layout.header
     if not gpus:
         why = why_no_gpus(view.frame) or "no GPU is known yet"
@@ -143,8 +153,14 @@ def gpus_hidden(view: View, rows: int) -> str:
     return f"GPU {shown[0].index} to {shown[-1].index} of {len(gpus)}"
 
 
+def explained(width: int) -> Section:
+    """For the help: the columns at this width."""
+    return Section("GPUs", column_terms(layout_at(width)))
+
+
 @lru_cache(16)
-def _layout(width: int) -> Layout[GpuRow]:
+def layout_at(width: int) -> Layout[GpuRow]:
+    """The columns that fit in so many cells."""
     columns = next(columns for least, columns in _LAYOUTS if width >= least)
     return lay_out(columns, width, 2 if width >= _TWO_GAPS_FROM else 1)
 

@@ -4,13 +4,45 @@ from __future__ import annotations
 
 from ...probes.model.host_frames import HostFrame, NetworkFrame
 from ..drawing import format
+from ..drawing.explanations import Section, Term, drawn_terms
 from ..drawing.glyphs import DOWN, UP
-from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width
+from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width, text_of
 from ..session.view import View
 
 _PRESSED = 0.10
 _FULL = 0.92
 _Part = tuple[int, list[Span]]
+TERMS = (
+    Term(
+        "CPU ",
+        "Share of all cores that were busy, and how many there are. Since the last sample. /proc/stat.",
+    ),
+    Term(
+        "load ",
+        "Threads that run, wait for a core or are in state D, mean of the last minute. /proc/loadavg.",
+    ),
+    Term(
+        "mem ", "Host memory in use (what could not be freed at once) of all, now. /proc/meminfo."
+    ),
+    Term(
+        "swap-in ",
+        "Memory read back from swap, since the last sample. Anything above 0 slows a job. /proc/vmstat.",
+    ),
+    Term(
+        "PSI ",
+        "Pressure: share of the time in which some task waited for CPU, memory or IO. Since the last "
+        "sample. "
+        "/proc/pressure.",
+    ),
+    Term(
+        "disk ", "All disks: \u2193 read, \u2191 written, since the last sample. /proc/diskstats."
+    ),
+)
+"""For the help; networks follow them, the busiest first."""
+NETWORKS = Term(
+    "networks",
+    "The busiest interfaces: \u2193 received, \u2191 sent, since the last sample. /proc/net/dev.",
+)
 
 
 def host_line(view: View, width: int) -> Line:
@@ -26,6 +58,14 @@ def host_line(view: View, width: int) -> Line:
     for at, (_, spans) in enumerate(parts):
         line.gap(gap if at else 0).extend(spans)
     return line.line()
+
+
+def explained(view: View, width: int) -> Section:
+    """For the help: what fits."""
+    text = text_of(host_line(view, width))
+    terms = drawn_terms(TERMS, text)
+    after_disks = text.partition("disk ")[2]
+    return Section("Host", [*terms, *[NETWORKS] * (after_disks.count("GB/s") > 1)])
 
 
 def _parts(host: HostFrame) -> list[_Part]:

@@ -10,17 +10,22 @@ from typing import NamedTuple
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...rules.progress import not_counted, overdue_seconds
 from ..drawing import format
+from ..drawing.explanations import Section, Term, drawn_terms
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
 from ..drawing.rank_words import name_of_rank
 from ..drawing.target import Block, rank_target
 from ..session.job_order import count_words, jobs_in_order, name_words, no_job_words, tab_words
 from ..session.view import View
+from .phase_table import TERMS as PHASE_TERMS
 from .phase_table import phase_lines
 from .rank_delays import Past, delays_of, past_of
+from .rank_table import explained as ranks_explained
 from .rank_table import rank_block
+from .rank_timeline import explained as timeline_explained
 from .rank_timeline import timeline_block
 from .ranks_in_sight import count_in_sight, ranks_in_sight
+from .step_chart import TERMS as STEP_TERMS
 from .step_chart import step_chart_lines, steps_of
 from .top_line import top_line
 
@@ -31,6 +36,25 @@ _ROOMY = 24
 _HOW_TO_PROBE = (
     "No rank of this job tells its phases and steps. Start the job under `gputop run -- COMMAND`, or put"
     " two lines into the script: import gputop; gputop.attach()"
+)
+
+
+SUMMARY_TERMS = (
+    Term("s/step", "Median step time over the ranks. Probe page."),
+    Term(
+        "\u00b1",
+        "Spread of what stands before it: half the distance between the 10th and 90th percentile, in "
+        "% of the median.",
+    ),
+    Term(
+        "tokens/s", "Sum over the ranks of this node, over the last steps. As the job reports them."
+    ),
+    Term(
+        "samples/s",
+        "Sum over the ranks of this node, over the last steps. As the job reports them.",
+    ),
+    Term("loss", "Mean over the ranks. As the job reports it."),
+    Term("no step for", "No rank has ended a step for so long, which is more than usual."),
 )
 
 
@@ -62,6 +86,22 @@ def draw_job(view: View, job: JobFrame | None, width: int, height: int) -> Block
     block = Block.of(head) + _panels(view, job, width, height - len(head))
     rest = max(0, height - len(block.lines))
     return Block(block.lines[:height], block.targets[:height]) + Block.of([blank(width)] * rest)
+
+
+def explained_job(view: View, job: JobFrame | None, width: int, height: int) -> list[Section]:
+    """For the help: what the picture of that size shows."""
+    if job is None:
+        return []
+    text = draw_job(view, job, width, height).text
+    summary = drawn_terms(SUMMARY_TERMS, text)
+    sections = [Section("The job", summary)] if summary else []
+    sections.append(ranks_explained(job, width))
+    if "Step time" in text:
+        charts = drawn_terms([*STEP_TERMS, *PHASE_TERMS], text)
+        sections.append(Section("Steps and phases", charts))
+    if any(rank.phase for rank in job.ranks) and "Last " in text:
+        sections.append(timeline_explained(job))
+    return sections
 
 
 def rows_of(room: int, ranks: int, phases: int) -> Rows:

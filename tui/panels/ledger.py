@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...probes.model.job_frames import RankFrame
-from ...rules.history import STALLED, History
-from ..drawing.bars import shares
+from ...rules.finding import Account
+from ...rules.ledger import origin, shares
+from ..drawing import bars
 from ..drawing.finding_words import runs_text
 from ..drawing.glyphs import BLOCK, SHADES
 from ..drawing.lines import Line, LineBuilder, left, plain, right
 from ..drawing.phase_roles import PHASE_ROLES
 from ..drawing.target import Block
 from ..session.view import View
-from .hidden_waits import BACKWARD, COMM, hidden_wait, late_rank
 
-SECONDS = 60.0
 ALIKE = 0.05
 """Ranks whose shares differ by less are drawn as one where there is little room."""
-_STALLED = "stalled"
-_COMPUTE = ("forward", "backward", "optimizer")
 LETTERS = {
     "compute": SHADES[0],
     "data": "d",
@@ -47,7 +43,7 @@ _ORIGIN = 12
 """Cells for how the shares are known."""
 
 
-class Account(NamedTuple):
+class Row(NamedTuple):
     """The time of one rank, or of several that are alike."""
 
     names: list[str]
@@ -55,43 +51,27 @@ class Account(NamedTuple):
     origin: str
 
 
-def accounts(view: View) -> list[Account]:
-    """One for each rank that tells its phases."""
-    found: list[Account] = []
-    for job in view.frame.jobs:
-        late = late_rank(job, view.judgement)
-        for rank in job.living:
-            waited = hidden_wait(rank, late)
-            origin = "inferred" if waited else rank.phase_source or ""
-            found.append(Account([_name(rank)], _shares(rank, waited, view.history), origin))
-    return [account for account in found if account.shares]
-
-
-def covered_seconds(view: View) -> float:
-    """How much of the minute was seen."""
-    return max(
-        (rank.last_minute_seconds for job in view.frame.jobs for rank in job.living), default=0.0
-    )
+def rows_of(accounts: Iterable[Account]) -> list[Row]:
+    """What is drawn of them, before those that are alike are drawn as one."""
+    return [Row([_name(each)], _shares(each), origin(each)) for each in accounts]
 
 
 def ledger_block(view: View, found: Sequence[Account], width: int, rows: int) -> Block:
     """A line for each account; those alike together where ``rows`` would not do."""
-    reported = list(found) if len(found) <= rows else _alike(found)
-    reported = reported[:rows]
-    who = min(14, max((len(_joined(account.names)) for account in reported), default=0))
+    single = rows_of(found)
+    reported = (single if len(single) <= rows else _alike(single))[:rows]
+    who = min(14, max((len(_joined(row.names)) for row in reported), default=0))
     room = width - who - 5
     names = _names(reported)
     least = _bar_width(room)
     words = [names] * len(reported)
     if _cells_of(names, shaded=view.shaded) > room - least:
         least = max(_LEAST_BAR, room // 3)
-        words = [_largest(account, names, room - least, shaded=view.shaded) for account in reported]
+        words = [_largest(row, names, room - least, shaded=view.shaded) for row in reported]
     taken = max((_cells_of(each, shaded=view.shaded) for each in words), default=0)
     bar = min(max(least, room - taken - _ORIGIN), 100, room)
     form = _Form(names, who, bar, width, view.shaded)
-    return Block.of(
-        [_line(account, each, form) for account, each in zip(reported, words, strict=True)]
-    )
+    return Block.of([_line(row, each, form) for row, each in zip(reported, words, strict=True)])
 
 
 class _Form(NamedTuple):
@@ -106,10 +86,10 @@ class _Form(NamedTuple):
     shaded: bool
 
 
-def _largest(account: Account, names: Sequence[str], room: int, *, shaded: bool) -> list[str]:
+def _largest(row: Row, names: Sequence[str], room: int, *, shaded: bool) -> list[str]:
     """What is said of a rank in words where there is no room for all: its own greatest shares."""
     # The small ones are all alike here: taken by their size, they would change places each second.
-    sizes = {name: account.shares.get(name, 0.0) for name in names}
+    sizes = {name: row.shares.get(name, 0.0) for name in names}
     by_size = sorted(names, key=lambda name: -sizes[name] if sizes[name] >= _LARGE else 0.0)
     kept: list[str] = []
     for name in by_size:
@@ -127,36 +107,22 @@ def _bar_width(room: int) -> int:
     return max(_LEAST_BAR, min(60, room // 2))
 
 
-def _shares(rank: RankFrame, waited: float, history: History) -> dict[str, float]:
-    reported = dict(rank.phases_last_minute)
-    if not reported:
-        return {}
-    if waited:
-        reported[BACKWARD] -= waited
-        reported[COMM] = reported.get(COMM, 0.0) + waited
-    stalled = history.rank(rank.pid, STALLED).mean(SECONDS) or 0.0
-    if stalled > 0:
-        # Lost is lost, whatever it was stuck in: the phase now or, where that is over, the longest one.
-        stuck_in = rank.phase or ""
-        if reported.get(stuck_in, 0.0) < stalled:
-            stuck_in = max(reported, key=lambda phase: reported[phase])
-        reported[_STALLED] = min(stalled, reported[stuck_in])
-        reported[stuck_in] -= reported[_STALLED]
+def _shares(account: Account) -> dict[str, float]:
     found: dict[str, float] = {}
-    for phase, share in reported.items():
-        name = "compute" if phase in _COMPUTE else plain(phase)
+    for name, share in shares(account).items():
+        name = plain(name)
         found[name] = found.get(name, 0.0) + share
-    return {name: share for name, share in found.items() if share > 0}
+    return found
 
 
-def _alike(found: Sequence[Account]) -> list[Account]:
-    groups: list[Account] = []
-    for account in found:
-        group = next((group for group in groups if _same(group.shares, account.shares)), None)
+def _alike(found: Sequence[Row]) -> list[Row]:
+    groups: list[Row] = []
+    for row in found:
+        group = next((group for group in groups if _same(group.shares, row.shares)), None)
         if group is None:
-            groups.append(Account(list(account.names), account.shares, account.origin))
+            groups.append(Row(list(row.names), row.shares, row.origin))
         else:
-            group.names.extend(account.names)
+            group.names.extend(row.names)
     return sorted(groups, key=lambda group: len(group.names))
 
 
@@ -166,38 +132,35 @@ def _same(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
     )
 
 
-def _names(reported: Sequence[Account]) -> list[str]:
+def _names(reported: Sequence[Row]) -> list[str]:
     """What is worth a column of words, in an order that does not change with the values."""
     worth = {
-        name
-        for account in reported
-        for name, share in account.shares.items()
-        if share >= _WORTH_SAYING
+        name for row in reported for name, share in row.shares.items() if share >= _WORTH_SAYING
     }
     ordered = [name for name in _FIRST if name in worth]
     ordered += sorted(worth - {*_FIRST, "other"})
     return ordered + (["other"] if "other" in worth else [])
 
 
-def _line(account: Account, words: Sequence[str], form: _Form) -> Line:
+def _line(row: Row, words: Sequence[str], form: _Form) -> Line:
     line = LineBuilder(form.width).gap()
-    line.add(left(_joined(account.names), form.who), "strong").gap(2)
-    drawn = _draw_bar(line, account, form)
+    line.add(left(_joined(row.names), form.who), "strong").gap(2)
+    drawn = _draw_bar(line, row, form)
     for name in words:
-        share = account.shares.get(name, 0.0)
+        share = row.shares.get(name, 0.0)
         legend = f"{letter_of(name)} " if form.shaded else ""
         said = f"{legend}{name} {right(f'{share * 100:.0f}', 3)} %"
         line.gap(2).add(said, _role(name) if share >= _LARGE else "dim")
     if form.shaded:
         _add_legend(line, [name for name in drawn if name not in words])
-    if account.origin and line.room > len(account.origin) + 2:
-        line.gap(line.room - len(account.origin) - 1).add(account.origin, "dim")
+    if row.origin and line.room > len(row.origin) + 2:
+        line.gap(line.room - len(row.origin) - 1).add(row.origin, "dim")
     return line.line()
 
 
-def _draw_bar(line: LineBuilder, account: Account, form: _Form) -> list[str]:
+def _draw_bar(line: LineBuilder, row: Row, form: _Form) -> list[str]:
     """What has a part in the bar."""
-    cells = shares([account.shares.get(name, 0.0) for name in form.names], form.bar)
+    cells = bars.shares([row.shares.get(name, 0.0) for name in form.names], form.bar)
     for name, count in zip(form.names, cells, strict=True):
         glyph = letter_of(name) if form.shaded else BLOCK
         line.add(glyph * count, _role(name))
@@ -222,8 +185,9 @@ def _role(name: str) -> str:
     return "compute" if name == "compute" else PHASE_ROLES.get(name, "other")
 
 
-def _name(rank: RankFrame) -> str:
-    return f"pid {rank.pid}" if rank.rank is None else f"r{rank.rank}"
+def _name(account: Account) -> str:
+    rank = account.subject.rank
+    return f"pid {account.pid}" if rank is None else f"r{rank}"
 
 
 def _joined(names: Sequence[str]) -> str:

@@ -5,6 +5,8 @@ Where there is no room for both ways with their rates, the busier one is reporte
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...probes.model.gpu_frames import GpuFrame
 from ..drawing import format
 from ..drawing.bars import gauge, level
@@ -101,3 +103,17 @@ def rate_spans(gpu: GpuFrame) -> list[Span]:
             both = f"{format.rate(rx, 4)}{DOWN} {format.rate(tx, 4)}{UP}"
             spans += [(f"  {name} ", "dim"), (both, "text")]
     return [*spans, (" GB/s", "dim")] if spans else []
+
+
+_BOTH_WAYS = (
+    "\u2193 into the GPU, \u2191 out of it; a bar or cell shows the share of the link's limit. Where "
+    "there is "
+    "room for one way only, the busier one."
+)
+ABOUT: dict[Callable[[GpuRow, int], Spans], str] = {
+    pcie: "PCIe traffic in GB/s (G), mean since the last sample. Limit: the link as trained now, encoding "
+    f"taken off. {_BOTH_WAYS} GPM, or NVML's counters; where there is neither, a window of 20 ms.",
+    nvlink: "NVLink traffic of all links of this GPU in GB/s (G), mean since the last sample. Limit: sum "
+    f"of the links that are up. {_BOTH_WAYS} GPM, or NVML's counters.",
+}
+"""For the help: each column's meaning, unit, window and source."""

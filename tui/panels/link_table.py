@@ -14,6 +14,7 @@ from ...rules.series import Series
 from ..drawing import format
 from ..drawing.bars import gauge, sparkline
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out
+from ..drawing.explanations import Section, column_terms
 from ..drawing.finding_words import name_within
 from ..drawing.glyphs import DASH, DOWN, UP
 from ..drawing.lines import Line, left, plain, right
@@ -62,7 +63,7 @@ def links_of(view: View) -> list[LinkFrame]:
 def link_rows(view: View, width: int, rows: int) -> Block:
     """The titles, and as many links as fit in ``rows`` lines with them."""
     links = links_of(view)
-    layout = _layout(width)
+    layout = layout_at(width)
     room = max(0, rows - 1)
     chosen = view.selected.id if view.selected and view.selected.kind == "link" else None
     at = next((at for at, link in enumerate(links) if link.id == chosen), None)
@@ -200,23 +201,115 @@ def _share(link: LinkFrame, rate: float | None) -> float | None:
 
 
 _COLUMNS: tuple[Column[LinkRow], ...] = (
-    Column("link", 8, _name, most=14, ragged=True),
-    Column("kind", 6, _kind, rank=2, ragged=True),
-    Column("state", 9, _state, most=14, ragged=True),
-    Column("in", 8, _bar("rx"), rank=1, most=24, ragged=True),
-    Column("%", 3, _percent("rx"), rank=4),
-    Column("GB/s", 6, _rate("rx", DOWN)),
-    Column("out", 8, _bar("tx"), rank=3, most=24, ragged=True),
-    Column("%", 3, _percent("tx"), rank=5),
-    Column("GB/s", 6, _rate("tx", UP)),
-    Column("limit", 5, _limit),
-    Column("history", 12, _history, rank=7, most=40, ragged=True),
-    Column("wait%", 5, _wait, rank=6),
-    Column("errors", 6, _errors),
-    Column("", 16, _note, most=30, ragged=True),
+    Column(
+        "link",
+        8,
+        _name,
+        "A GPU (its PCIe or NVLink), a port of a network card, or a network interface.",
+        most=14,
+        ragged=True,
+    ),
+    Column(
+        "kind",
+        6,
+        _kind,
+        "PCIe, NVLink (all links of the GPU together), IB (InfiniBand), RoCE (RDMA over Ethernet), "
+        "Ether (TCP/IP).",
+        rank=2,
+        ragged=True,
+    ),
+    Column(
+        "state",
+        9,
+        _state,
+        "Now: up, or what is wrong with it; for PCIe the generation and lanes that it is trained to, "
+        "for NVLink how many links are up. NVML, /sys.",
+        most=14,
+        ragged=True,
+    ),
+    Column(
+        "in",
+        8,
+        _bar("rx"),
+        "Bytes received, as a share of the limit: a bar, colored from 85 % on. For a GPU: into it.",
+        rank=1,
+        most=24,
+        ragged=True,
+    ),
+    Column("%", 3, _percent("rx"), "The same share in %.", rank=4),
+    Column(
+        "GB/s",
+        6,
+        _rate("rx", DOWN),
+        "Bytes received (↓) in GB/s, mean since the last sample. PCIe and NVLink: NVML or GPM; ports:"
+        " /sys/class/infiniband; networks: /proc/net/dev.",
+    ),
+    Column(
+        "out",
+        8,
+        _bar("tx"),
+        "Bytes sent, as a share of the limit: a bar, colored from 85 % on. For a GPU: out of it.",
+        rank=3,
+        most=24,
+        ragged=True,
+    ),
+    Column("%", 3, _percent("tx"), "The same share in %.", rank=5),
+    Column(
+        "GB/s",
+        6,
+        _rate("tx", UP),
+        "Bytes sent (↑) in GB/s, mean since the last sample. PCIe and NVLink: NVML or GPM; ports: "
+        "/sys/class/infiniband; networks: /proc/net/dev.",
+    ),
+    Column(
+        "limit",
+        5,
+        _limit,
+        "What it can carry in one direction as it is trained now, in GB/s. NVML, /sys.",
+    ),
+    Column(
+        "history",
+        12,
+        _history,
+        "The busier direction over the limit (dim: over the most in that time), newest at the right; "
+        "each cell is the mean of 4 samples.",
+        rank=7,
+        most=40,
+        ragged=True,
+    ),
+    Column(
+        "wait%",
+        5,
+        _wait,
+        "Share of the time in which the port had data to send and no credit from the switch to send "
+        "it: congestion. Mean since the last sample; the port counter port_xmit_wait. full: that "
+        "counter stands at its end.",
+        rank=6,
+    ),
+    Column(
+        "errors",
+        6,
+        _errors,
+        "Errors of kinds that a healthy link does not have, counted since this monitor first saw the "
+        "link. NVML, /sys.",
+    ),
+    Column(
+        "",
+        16,
+        _note,
+        "The worst finding about this link, in short; key 6 tells it in full.",
+        most=30,
+        ragged=True,
+    ),
 )
 
 
+def explained(width: int) -> Section:
+    """For the help: the columns at this width."""
+    return Section("Links", column_terms(layout_at(width)))
+
+
 @lru_cache(8)
-def _layout(width: int) -> Layout[LinkRow]:
+def layout_at(width: int) -> Layout[LinkRow]:
+    """The columns that fit in so many cells."""
     return lay_out(_COLUMNS, width)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...probes.model.process_frames import ProcessFrame
+from ...rules.ledger import covered_seconds
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
 from ..drawing.target import Block
@@ -13,7 +14,7 @@ from ..session.view import View
 from .finding_lines import Cause, causes, finding_block, wanted_rows
 from .gpu_table import gpu_block, gpus_hidden
 from .host_line import host_line
-from .ledger import Account, accounts, covered_seconds, ledger_block
+from .ledger import ledger_block
 from .no_findings import in_brief, not_evaluated_text, suspected_text
 from .process_table import ProcessRow, important, matching, process_block
 from .top_line import top_line
@@ -29,7 +30,6 @@ _LEAST_FINDINGS = 2
 class Scene(NamedTuple):
     """What is worked out once for a picture."""
 
-    accounts: Sequence[Account]
     causes: list[Cause]
     processes: list[ProcessFrame]
 
@@ -38,7 +38,6 @@ def draw(
     view: View,
     width: int,
     height: int,
-    reported: Sequence[Account] | None = None,
     *,
     findings_width: int = 0,
     processes_width: int = 0,
@@ -49,15 +48,10 @@ def draw(
         view: what to draw from.
         width: cells.
         height: lines.
-        reported: the accounts of the ranks, where they are known already.
         findings_width: cells for the findings, where not ``width``.
         processes_width: cells for the processes, where not ``width``.
     """
-    scene = Scene(
-        accounts(view) if reported is None else reported,
-        shown_causes(view),
-        processes_of(view),
-    )
+    scene = Scene(shown_causes(view), processes_of(view))
     titled = height >= HEADINGS_FROM
     last = [heading("Host", width)] if titled else []
     last.append(host_line(view, width))
@@ -114,10 +108,11 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     findings = finding_rows(picture.room - title, wanted, processes, title)
     block = finding_block(view, scene.causes, picture.findings_width, findings)
     below = len(block.lines) + title
-    ledger = ledger_rows(picture.room - below, len(scene.accounts), processes, title)
+    accounts = view.judgement.accounts
+    ledger = ledger_rows(picture.room - below, len(accounts), processes, title)
     if ledger:
-        name = f"Where the last {max(1.0, covered_seconds(view)):.0f} s went"
-        picture.add(heading(name, width), ledger_block(view, scene.accounts, width, ledger))
+        name = f"Where the last {max(1.0, covered_seconds(accounts)):.0f} s went"
+        picture.add(heading(name, width), ledger_block(view, accounts, width, ledger))
     picture.add(heading("Findings", width, _finding_note(view, scene.causes, width)), block)
     _add_processes(picture, scene)
 

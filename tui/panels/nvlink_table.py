@@ -13,6 +13,7 @@ from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..drawing import format
 from ..drawing.bars import gauge
 from ..drawing.columns import Column, Layout, Spans, lay_out
+from ..drawing.explanations import Section, column_terms
 from ..drawing.glyphs import DASH, DOT, DOWN, UP
 from ..drawing.lines import Line, LineBuilder, left, plain, right
 from .link_cells import NEARLY_FULL, share_of
@@ -48,7 +49,7 @@ def nvlink_lines(frame: Frame, gpu: GpuFrame, width: int, rows: int) -> list[Lin
     links = list(gpu.nvlinks)
     if len(links) > rows - 1:
         links.sort(key=lambda link: link.active is not False)
-    layout = _layout(width)
+    layout = layout_at(width)
     ends = dict(_gpus(frame))
     shown = [NvlinkRow(link, _end(link, ends)) for link in links[: max(0, rows - 1)]]
     return [layout.header, *map(layout.line, shown)][:rows]
@@ -128,21 +129,85 @@ def _recoveries(row: NvlinkRow, width: int) -> Spans:
 
 
 _COLUMNS: tuple[Column[NvlinkRow], ...] = (
-    Column("link", 4, _number),
-    Column("state", 5, _state, ragged=True),
-    Column("gen", 3, _version, rank=3),
-    Column("leads to", 19, _to, rank=1, most=24, ragged=True),
-    Column("in", 8, _in, rank=4, most=30, ragged=True),
-    Column("GB/s", 6, _rx),
-    Column("out", 8, _out, rank=5, most=30, ragged=True),
-    Column("GB/s", 6, _tx),
-    Column("limit", 5, _limit, rank=2),
-    Column("CRC", 6, _crc),
-    Column("replay", 6, _replays),
-    Column("recov", 6, _recoveries),
+    Column("link", 4, _number, "Number of the NVLink on this GPU."),
+    Column(
+        "state",
+        5,
+        _state,
+        "Now: up or down. A link that sleeps to save power is up. NVML.",
+        ragged=True,
+    ),
+    Column("gen", 3, _version, "NVLink generation, as NVML numbers it.", rank=3),
+    Column(
+        "leads to",
+        19,
+        _to,
+        "What is at the other end: a GPU, or an NVSwitch with its PCI address. NVML.",
+        rank=1,
+        most=24,
+        ragged=True,
+    ),
+    Column(
+        "in",
+        8,
+        _in,
+        "Bytes received, as a share of the limit: a bar, colored from 85 % on.",
+        rank=4,
+        most=30,
+        ragged=True,
+    ),
+    Column(
+        "GB/s",
+        6,
+        _rx,
+        "Bytes received (↓) in GB/s, mean over the few seconds between two readings. NVML.",
+    ),
+    Column(
+        "out",
+        8,
+        _out,
+        "Bytes sent, as a share of the limit: a bar, colored from 85 % on.",
+        rank=5,
+        most=30,
+        ragged=True,
+    ),
+    Column(
+        "GB/s",
+        6,
+        _tx,
+        "Bytes sent (↑) in GB/s, mean over the few seconds between two readings. NVML.",
+    ),
+    Column("limit", 5, _limit, "What the link can carry in one direction, in GB/s. NVML.", rank=2),
+    Column(
+        "CRC",
+        6,
+        _crc,
+        "Packets that arrived with a wrong checksum, since this monitor first saw the link; a dash: "
+        "the driver does not count them. NVML.",
+    ),
+    Column(
+        "replay",
+        6,
+        _replays,
+        "Packets sent again after an error, since this monitor first saw the link; a dash: the driver"
+        " does not count them. NVML.",
+    ),
+    Column(
+        "recov",
+        6,
+        _recoveries,
+        "Times the link had to be trained anew, since this monitor first saw the link; a dash: the "
+        "driver does not count them. NVML.",
+    ),
 )
 
 
+def explained(width: int) -> Section:
+    """For the help: the columns at this width."""
+    return Section("NVLinks of one GPU", column_terms(layout_at(width)))
+
+
 @lru_cache(8)
-def _layout(width: int) -> Layout[NvlinkRow]:
+def layout_at(width: int) -> Layout[NvlinkRow]:
+    """The columns that fit in so many cells."""
     return lay_out(_COLUMNS, width)

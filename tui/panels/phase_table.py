@@ -9,6 +9,7 @@ from ...probes.derive.step_statistics import RECENT
 from ...probes.model.job_frames import RankFrame
 from ..drawing import format
 from ..drawing.bars import gauge
+from ..drawing.explanations import Term
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, heading, left, plain, right
 from ..drawing.phase_marks import in_order, letter_of, role_of_phase
@@ -17,6 +18,21 @@ from ..drawing.rank_words import name_of_rank
 _ODD_FACTOR = 1.5
 _ODD_RATIO = 0.03
 """Of the step: a rank stands out that takes half as much again as usual, and at least so much longer."""
+
+
+TERMS = (
+    Term(
+        "Phases of a step",
+        f"Host time of each phase in a step, mean of the last {RECENT} steps: a bar against the whole "
+        "step, the "
+        "median over the ranks, then the least and the most of any rank. Probe page.",
+    ),
+    Term(
+        "s a step",
+        "The rank that takes longest in this phase, and how much that adds to each step: only where it "
+        "stands out.",
+    ),
+)
 
 
 def phase_lines(ranks: Sequence[RankFrame], width: int) -> list[Line]:

@@ -11,6 +11,7 @@ from ...probes.jobs.command_line import is_descriptor
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out
+from ..drawing.explanations import Section, column_terms
 from ..drawing.glyphs import DASH
 from ..drawing.lines import Line, left, plain, right
 from ..drawing.target import Block, process_target
@@ -57,7 +58,7 @@ def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: i
 
 def table_header(width: int) -> Line:
     """The titles."""
-    return _layout(width).header
+    return layout_at(width).header
 
 
 def row_block(view: View, row: ProcessRow, width: int) -> Block:
@@ -85,7 +86,7 @@ def _kept_line(row: ProcessRow, width: int) -> Line:
     if line is None:
         if len(_kept) >= _KEPT_MOST:
             _kept.clear()
-        line = _kept[looks] = _layout(width).line(row)
+        line = _kept[looks] = layout_at(width).line(row)
     return line
 
 
@@ -162,22 +163,98 @@ def _cores(process: ProcessFrame) -> str:
 
 
 _COLUMNS: tuple[Column[ProcessRow], ...] = (
-    Column("pid", 7, _number(lambda process: str(process.pid))),
-    Column("user", 8, _text(lambda process: plain(process.user or DASH), "dim"), 5, 0, True),
-    Column("role", 9, _text(role_of, "strong"), 1, 0, True),
-    Column("gpu", 4, _number(_gpus), 2),
-    Column("gpu mem", 8, _number(lambda process: format.binary(process.gpu_memory_bytes)), 3),
-    Column("SM %", 4, _number(lambda process: format.percent(process.sm_ratio, 4)), 6),
-    Column("cores", 5, _number(_cores), 1),
-    Column("RSS", 8, _number(lambda process: format.binary(process.rss_bytes)), 4),
-    Column("S", 1, _state, 0, 0, True),
-    Column("waits in", 12, _wait, 7, 24, True),
-    Column("command", 10, _command, 0, 400, True),
+    Column(
+        "pid",
+        7,
+        _number(lambda process: str(process.pid)),
+        "Process id on this host, also for a process in a container.",
+    ),
+    Column(
+        "user",
+        8,
+        _text(lambda process: plain(process.user or DASH), "dim"),
+        "Who it runs as. /proc.",
+        rank=5,
+        ragged=True,
+    ),
+    Column(
+        "role",
+        9,
+        _text(role_of, "strong"),
+        "r3: rank 3 of a job. worker: one of its DataLoader workers. launcher: what started the "
+        "ranks, such as torchrun. Worked out from /proc and the probe pages.",
+        rank=1,
+        ragged=True,
+    ),
+    Column("gpu", 4, _number(_gpus), "The GPUs on which the driver lists it. NVML.", rank=2),
+    Column(
+        "gpu mem",
+        8,
+        _number(lambda process: format.binary(process.gpu_memory_bytes)),
+        "GPU memory that it has allocated on these GPUs, now. NVML; a dash where the driver hides it,"
+        " as in some containers.",
+        rank=3,
+    ),
+    Column(
+        "SM %",
+        4,
+        _number(lambda process: format.percent(process.sm_ratio, 4)),
+        "Share of the time in which one of its kernels ran, mean over its GPUs; the window of the "
+        "driver, about a second. NVML.",
+        rank=6,
+    ),
+    Column(
+        "cores",
+        5,
+        _number(_cores),
+        "CPU time it took, in cores: 1.50 is one and a half cores busy. Mean since the last sample. /proc.",
+        rank=1,
+    ),
+    Column(
+        "RSS",
+        8,
+        _number(lambda process: format.binary(process.rss_bytes)),
+        "Host memory that is resident, shared pages included, now. /proc.",
+        rank=4,
+    ),
+    Column(
+        "S",
+        1,
+        _state,
+        "State by the letter of the kernel, now: R runs or is ready to, S sleeps, D waits for a "
+        "device or file and cannot be killed, T is stopped, t is held by a debugger, Z has ended. "
+        "/proc.",
+        ragged=True,
+    ),
+    Column(
+        "waits in",
+        12,
+        _wait,
+        "Kernel function in which the main thread sleeps, now: futex waits for another thread, "
+        "D-state ones for a device or file. /proc/PID/wchan.",
+        rank=7,
+        most=24,
+        ragged=True,
+    ),
+    Column(
+        "command",
+        10,
+        _command,
+        "Command line with secrets masked, without the folders of program and script. /proc.",
+        most=400,
+        ragged=True,
+    ),
 )
 
 
+def explained(width: int) -> Section:
+    """For the help: the columns at this width."""
+    return Section("Processes", column_terms(layout_at(width)))
+
+
 @lru_cache(8)
-def _layout(width: int) -> Layout[ProcessRow]:
+def layout_at(width: int) -> Layout[ProcessRow]:
+    """The columns that fit in so many cells."""
     return lay_out(_COLUMNS, width)
 
 

@@ -11,10 +11,34 @@ from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import StackReading, StackThreadReading, ThreadsReading
 from ..drawing import format
+from ..drawing.explanations import Term
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, left, plain
 from ..drawing.rank_words import ORIGINS
 
+TERMS = (
+    Term(
+        "innermost first",
+        "Stack of the selected rank, with the function that runs now at the top. py-spy.",
+    ),
+    Term("tid ", "Thread id in the process's own PID namespace."),
+    Term(
+        "holds the GIL",
+        "It has the lock of the interpreter: no other Python thread of the process runs.",
+    ),
+    Term("no Python frames", "A thread of C or C++ code alone."),
+    Term(
+        "host phases",
+        "Share of the samples of the last minutes in which the main thread was in each phase; \u00b1:"
+        " the true "
+        "share lies within it at 95 %.",
+    ),
+    Term(
+        "inconsistent",
+        "Dumps that failed or had no whole main stack, since the process ran on while it was read: "
+        "left out.",
+    ),
+)
 _STATES = {
     "R": "runs, or is ready to",
     "S": "sleeps",

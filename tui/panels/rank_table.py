@@ -7,20 +7,23 @@ from functools import lru_cache, partial
 
 import msgspec
 
+from ...probes.derive.step_statistics import RECENT
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...rules.attributed_waits import with_attributed_waits
 from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
+from ..drawing.explanations import Section, column_terms
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, left, plain, right
 from ..drawing.phase_marks import phase_bar
 from ..drawing.rank_words import STOPPED, name_of_rank, ranks_text
 from ..drawing.target import Block, rank_target
 from ..session.view import View
-from .attributed_waits import with_attributed_waits
 from .gpu_cells import phase_spans
 from .rank_delays import Delay
 
+_UNITS = {"tok/s": "Tokens", "smp/s": "Samples"}
 _WORTH_SAYING_SECONDS = 1.0
 _WORTH_SAYING_RATIO = 0.03
 """Of the time shown: so much others must have waited for a rank before its row says so."""
@@ -43,10 +46,10 @@ def rank_block(
     count: str = "",
 ) -> Block:
     """The titles, and a row for each of these ranks; how many of how many they are, where not all."""
-    layout = _layout(width, _unit(job))
+    layout = layout_at(width, _unit(job))
     rows = [
         RankRow(rank, delays.get(rank.rank) if rank.rank is not None else None, view.shaded)
-        for rank in with_attributed_waits(ranks, job, view.judgement)
+        for rank in with_attributed_waits(ranks, job, view.judgement.active)
     ]
     lines = [
         chosen_line(_line(row, layout), view.selected == rank_target(row.rank)) for row in rows
@@ -162,23 +165,124 @@ def _note(row: RankRow, width: int) -> Spans:
     return [(left(text, width), role)]
 
 
+def explained(job: JobFrame, width: int) -> Section:
+    """For the help: the columns at this width."""
+    return Section("Ranks", column_terms(layout_at(width, _unit(job))))
+
+
 @lru_cache(16)
-def _layout(width: int, unit: str) -> Layout[RankRow]:
+def layout_at(width: int, unit: str) -> Layout[RankRow]:
+    """The columns that fit in so many cells, with the rate in that unit."""
     field = "tokens_per_second" if unit == "tok/s" else "samples_per_second"
     columns: tuple[Column[RankRow], ...] = (
-        Column("rank", 5, _name, ragged=True),
-        Column("gpu", 3, _gpu, rank=3),
-        Column("phase", 12, _phase, most=17, ragged=True),
-        Column("last steps", 10, _bar, rank=4, most=36, ragged=True),
-        Column("step", 7, _step, rank=2),
-        Column("p50 s", 5, _seconds("step_p50_seconds"), rank=1),
-        Column("p99 s", 5, _seconds("step_p99_seconds"), rank=1),
-        Column(unit, 5, partial(_rate, field), rank=1),
-        Column("±%", 4, _spread, rank=7),
-        Column("host step", 9, _seconds("host_step_seconds"), rank=9),
-        Column("GPU step", 8, _seconds("gpu_step_seconds"), rank=6),
-        Column("run-ahead", 9, _ahead, rank=5),
-        Column("alloc GiB", 9, _memory, rank=8),
-        Column("", 14, _note, most=36, ragged=True),
+        Column(
+            "rank",
+            5,
+            _name,
+            "r3 is rank 3 of the job; pid where it does not tell its number.",
+            ragged=True,
+        ),
+        Column(
+            "gpu",
+            3,
+            _gpu,
+            "Index of the GPU that it runs on; a dash: not known. NVML, else its open files or "
+            "environment.",
+            rank=3,
+        ),
+        Column(
+            "phase",
+            12,
+            _phase,
+            "What its main loop does now; from 2 s on with how long without a break. Probe page; "
+            "without a probe from stacks (py-spy) or threads (/proc).",
+            most=17,
+            ragged=True,
+        ),
+        Column(
+            "last steps",
+            10,
+            _bar,
+            f"Shares of the phases in the host time of the last {RECENT} steps, one bar of 100 %; "
+            "colors and letters as in the timeline. Probe page.",
+            rank=4,
+            most=36,
+            ragged=True,
+        ),
+        Column("step", 7, _step, "Number of the last finished step. Probe page.", rank=2),
+        Column(
+            "p50 s",
+            5,
+            _seconds("step_p50_seconds"),
+            "Median step time in seconds, over the steps that are kept: half of them took longer. "
+            "Probe page.",
+            rank=1,
+        ),
+        Column(
+            "p99 s",
+            5,
+            _seconds("step_p99_seconds"),
+            "99th percentile of the same step times: one step in a hundred took longer.",
+            rank=1,
+        ),
+        Column(
+            unit,
+            5,
+            partial(_rate, field),
+            f"{_UNITS[unit]} a second that this rank trains on, over the last {RECENT} steps. As the "
+            "job reports them to the probe.",
+            rank=1,
+        ),
+        Column(
+            "±%",
+            4,
+            _spread,
+            "How much the rate beside it varies from step to step: half the distance between its 10th"
+            " and 90th percentile, in % of the median. Around 1 is steady.",
+            rank=7,
+        ),
+        Column(
+            "host step",
+            9,
+            _seconds("host_step_seconds"),
+            "Mean host time of a step in seconds: the main thread, from the end of one step to the "
+            f"end of the next. Of the steps whose GPU time is known, at most the last {RECENT}. Probe "
+            "page.",
+            rank=9,
+        ),
+        Column(
+            "GPU step",
+            8,
+            _seconds("gpu_step_seconds"),
+            "Mean time of the same steps in seconds in which the GPU worked on the default stream "
+            "(CUDA events). Well below the host step, the GPU waits for the host. Probe page.",
+            rank=6,
+        ),
+        Column(
+            "run-ahead",
+            9,
+            _ahead,
+            "How far the host is ahead of the GPU as a step ends: how long ago it gave the GPU the work "
+            f"that it is at, median of the last {RECENT} steps. Near 0, the GPU waits for the host. "
+            "Probe page.",
+            rank=5,
+        ),
+        Column(
+            "alloc GiB",
+            9,
+            _memory,
+            "Memory that torch's allocator has given to tensors, and what it holds reserved, in GiB, "
+            "now. Probe page.",
+            rank=8,
+        ),
+        Column(
+            "",
+            14,
+            _note,
+            "What is out of the ordinary: whom it waits for (from 1 s on), how many others waited for"
+            " it and for what share of the timeline, that it is stopped, or when it died.",
+            most=36,
+            ragged=True,
+        ),
     )
     return lay_out(columns, width)

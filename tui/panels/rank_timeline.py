@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ...probes.derive.rank_waits import Track, Wait
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
+from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import DOT, ELLIPSIS, WAITS
 from ..drawing.lines import Line, LineBuilder, Span, heading, left, plain, spans_width
 from ..drawing.phase_marks import in_order, letter_of, role_of_phase, run_of
@@ -32,6 +33,53 @@ class _Cell(NamedTuple):
 
 
 _NOTHING = _Cell("", 0.0, False)
+
+
+_PHASES = {
+    "data": "waits for input",
+    "h2d": "copies to the GPU (host to device)",
+    "forward": "computes the forward pass",
+    "backward": "computes the backward pass; with DDP also its all-reduce",
+    "comm": "communicates with other ranks",
+    "optimizer": "updates the weights",
+    "checkpoint": "saves the model",
+    "eval": "evaluates",
+    "compile": "compiles: torch.compile or Triton",
+    "startup": "starts: imports, process groups, first batches",
+    "gc": "Python collects garbage",
+    "sync": "waits for the GPU",
+    "idle": "waits for whoever types, in a notebook or at a prompt",
+    "other": "anything else",
+}
+
+
+def explained(job: JobFrame) -> Section:
+    """For the help: the rows, and the phases that the ranks of a job have been in."""
+    seen = {phase for rank in job.ranks for phase in rank.phases_last_steps}
+    seen |= {rank.phase for rank in job.ranks if rank.phase}
+    phases = [
+        Term(
+            f"{letter_of(phase)} {plain(phase)}",
+            _PHASES.get(phase, "a phase that the job itself names"),
+        )
+        for phase in in_order(dict.fromkeys(seen, 0.0))
+    ]
+    return Section("Timeline", [*_ROWS, *phases])
+
+
+_ROWS = (
+    Term(
+        "Last ...",
+        "Phases of each rank over its last steps on one clock, newest at the right. A letter begins "
+        "each phase. "
+        "Host time: what the main thread was in. Probe page.",
+    ),
+    Term(
+        WAITS * 2,
+        "In a collective, waiting for another rank of this node that has not entered it; at the right for "
+        "whom, and for what share of the time shown.",
+    ),
+)
 
 
 def timeline_block(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...probes.derive.stack_groups import StackGroup
+from ..drawing.explanations import Term
 from ..drawing.glyphs import MORE_ABOVE, MORE_BELOW, SELECTED
 from ..drawing.lines import Line, LineBuilder, left, plain
 from ..drawing.phase_marks import role_of_phase
@@ -15,6 +16,18 @@ _WHO_MOST = 26
 _PHASE_WIDTH = 10
 _DOING_FIRST_FROM = 90
 """Columns; where there are fewer, the place in the code must not be what is cut."""
+
+
+TERMS = (
+    Term(
+        "groups",
+        "Ranks whose main threads are in the same stack, the smallest group first: who, its phase, what it "
+        "does within it, and the innermost function of your own code.",
+    ),
+    Term("by the probe", "Measured: the probe in the process has written down each phase."),
+    Term("by the stacks", "Sampled: from py-spy's dumps of this process, a few a look."),
+    Term("by the threads", "Inferred: from state, wait channel and CPU of its threads in /proc."),
+)
 
 
 def group_lines(

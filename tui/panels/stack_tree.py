@@ -9,9 +9,18 @@ import msgspec
 from ...probes.attribution.stack_phase import is_own, place_of
 from ...probes.derive.stack_groups import StackGroup
 from ...probes.model.rank_readings import StackFrameReading
+from ..drawing.explanations import Term
 from ..drawing.glyphs import BRANCH, DOT, ELLIPSIS, FOLD, TRUNK
 from ..drawing.lines import Line, LineBuilder, plain
 from ..drawing.rank_words import who
+
+TERMS = (
+    Term(
+        "Where they part",
+        "All stacks as one tree, outermost function first; behind a branch, the ranks that took it.",
+    ),
+    Term("Common to all", "All ranks are in the same stack, outermost function first."),
+)
 
 
 class Branch(msgspec.Struct):

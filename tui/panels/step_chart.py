@@ -10,6 +10,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..drawing import format
 from ..drawing.bars import chart
+from ..drawing.explanations import Term
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, heading, right
 
@@ -19,6 +20,24 @@ _LEAST_EXCESS = 0.1
 _SPREADS = 6.0
 """A step is an outlier from the median plus a tenth on, or plus so many spreads if that is more."""
 _HEADROOM = 1.25
+
+
+TERMS = (
+    Term(
+        "Step time",
+        "A column a step, the newest at the right; the scale at the left ends at the longest. Of a "
+        "job, each "
+        "step took as long as for its slowest rank. Probe page.",
+    ),
+    Term("p50", "Median of these steps; p99: one step in a hundred took longer."),
+    Term(
+        "odd",
+        "Steps that took much longer than the median, in red: a tenth more, and more than the usual "
+        "spread.",
+    ),
+    Term("slowest", "The longest of these steps, and its number."),
+    Term("runs for", "The step in progress takes longer than usual already."),
+)
 
 
 class Steps(NamedTuple):

@@ -6,6 +6,7 @@ from ...rules.finding import Finding
 from ..drawing import format
 from ..drawing.bars import sparkline
 from ..drawing.columns import MARGIN
+from ..drawing.explanations import Term
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, plain
 from ..drawing.severity_marks import severity_mark
@@ -15,6 +16,13 @@ _RULE = "LNK513"
 _SAMPLES_PER_CELL = 4
 _PAST_CELLS = 24
 _WORTH_SHOWING = 0.01
+TERMS = (
+    Term(
+        "sent again",
+        "Share of the TCP segments that the host had to send again: loss on its networks. Since the last "
+        "sample, then its past in cells of 4 samples. /proc/net/snmp.",
+    ),
+)
 
 
 def tcp_line(view: View, width: int) -> Line:

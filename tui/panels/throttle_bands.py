@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.throttle_reasons import THROTTLE_REASONS
 from ...rules.history import THROTTLED, History
+from ..drawing.explanations import Term
 from ..drawing.glyphs import BAR_REST, BLOCK
 from ..drawing.lines import Line, LineBuilder, left, plain
 from .gpu_cells import SLOWDOWN_ROLES
@@ -26,6 +27,15 @@ def band_lines(gpu: GpuFrame, history: History, width: int) -> list[Line]:
     if not seen:
         return [title.add(_none(gpu, cells), "dim").line()]
     return [title.line(), *[_band(bit, cells, width) for bit in seen]]
+
+
+TERMS = (
+    Term(
+        "clocks held by",
+        "Why the clocks were not higher, a line a reason; a filled cell: at some moment of that time. "
+        "NVML's clock event reasons, read with each sample.",
+    ),
+)
 
 
 def _none(gpu: GpuFrame, cells: _Cells) -> str:

@@ -11,6 +11,7 @@ from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.job_frames import JobFrame
 from ...rules.progress import overdue_seconds
 from ..drawing import format
+from ..drawing.explanations import Term
 from ..drawing.glyphs import DASH, DOT, TIMES
 from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width
 from ..drawing.missing import mute_gpus
@@ -24,6 +25,12 @@ DEAD_IN_HEADLINE_SECONDS = 60.0
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
 _UNKNOWING = ("stale", "failed", "denied")
 """States of the driver's source in which there may well be GPUs."""
+TERMS = (
+    Term("s/step", "Median over the ranks of how long the last whole step took. Probe page."),
+    Term(
+        "no step for", "No rank has ended a step for so long, which is more than usual. Probe page."
+    ),
+)
 _Part = tuple[int, Sequence[Span]]
 """Where they do not all fit, those with the highest number go first; 0 stays."""
 

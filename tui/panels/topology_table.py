@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...probes.model.topology_frames import SELF, GpuPlace, PlacementFrame, TopologyFrame
 from ..drawing import format
+from ..drawing.explanations import Section, Term, drawn_terms
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, blank, left, plain, right
 from ..drawing.missing import why_no_gpus
@@ -156,7 +158,7 @@ def _columns(topology: TopologyFrame, width: int) -> Sequence[int]:
 
 def _header(topology: TopologyFrame, columns: Sequence[int], width: int) -> Line:
     line = _matrix_header(topology, columns, width)
-    for title, size, ragged in _facts_titles():
+    for title, size, ragged, _ in _FACTS:
         if len(title) + 2 > line.room:
             break
         size = min(size, line.room - 2)
@@ -171,15 +173,62 @@ def _matrix_header(topology: TopologyFrame, columns: Sequence[int], width: int) 
     return line
 
 
-def _facts_titles() -> tuple[tuple[str, int, bool], ...]:
-    return (
-        ("island", 6, True),
-        ("node", 4, False),
-        ("rank", 4, True),
-        ("cores", 5, True),
-        ("mem near", 8, False),
-        (_NEAREST, 24, True),
-    )
+class _Fact(NamedTuple):
+    title: str
+    size: int
+    ragged: bool
+    about: str
+
+
+_FACTS = (
+    _Fact(
+        "island",
+        6,
+        True,
+        "GPUs that reach each other over NVLink, directly or through NVSwitch, are one "
+        "island, named A, B... Between islands traffic takes PCIe and the CPU. A dash: no NVLink is up. "
+        "NVML, and what the driver allows.",
+    ),
+    _Fact("node", 4, False, "NUMA node: the CPU and memory that this card hangs on. sysfs."),
+    _Fact("rank", 4, True, "Rank that runs on the GPU. Probe page, environment or command line."),
+    _Fact(
+        "cores",
+        5,
+        True,
+        "Whether its main thread last ran on cores near (of its GPU's NUMA node) or far from "
+        "it: far costs bandwidth and latency to the GPU. Red: it may run on far ones only, so it is bound "
+        "wrongly. /proc.",
+    ),
+    _Fact(
+        "mem near",
+        8,
+        False,
+        "Share of its host memory that lies on its GPU's NUMA node. /proc/PID/numa_maps.",
+    ),
+    _Fact(
+        _NEAREST,
+        24,
+        True,
+        "Network cards at the shortest distance from the GPU, that distance, and the CPUs near "
+        "the GPU. sysfs.",
+    ),
+)
+LEVELS = (
+    Term("NVn", "NVLinks between two GPUs, or of each to the switches: NV18 is 18 links. NVML."),
+    Term("PIX", "Both hang on the same PCIe switch. sysfs, or the driver."),
+    Term("PXB", "Several PCIe switches lie between them, without the CPU."),
+    Term("PHB", "The way leads through a host bridge of the CPU."),
+    Term("NODE", "It leads between host bridges of one NUMA node."),
+    Term("SYS", "It leads between CPU sockets: the longest way."),
+)
+"""Distances, as in nvidia-smi topo -m."""
+
+
+def explained(text: str) -> Section:
+    """For the help: what of the matrix stands in a picture."""
+    facts = [Term(fact.title, fact.about) for fact in _FACTS]
+    shown = [term for term in LEVELS if term.name in text or (term.name == "NVn" and " NV" in text)]
+    return Section("Topology", [*drawn_terms(facts, text), *shown])
 
 
 def _row(

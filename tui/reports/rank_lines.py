@@ -11,7 +11,7 @@ from ...probes.derive.activity import LEAST_SAMPLES
 from ...probes.derive.stack_groups import StackGroup, merge
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ...probes.model.process_key import key_of
+from ...probes.model.reading import key_of
 from ...rules.distributed.rank_exited import how
 from ..drawing import format
 from ..drawing.rank_words import ORIGINS, STOPPED

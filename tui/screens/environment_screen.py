@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing import format
+from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, broken, heading, plain
 from ..drawing.target import Block
@@ -57,6 +58,15 @@ class EnvironmentScreen(PictureScreen):
         return Block.of(
             [top_line(view, width), title, *shown, *[blank(width)] * (room - len(shown))]
         )
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        term = Term(
+            "NAME=value",
+            "A variable as it was when the process started; what it has set since is not seen. "
+            "/proc/PID/environ. "
+            "Shown to you alone, and kept nowhere.",
+        )
+        return [Section("Environment", [term])]
 
     def action_move(self, steps: int) -> None:
         self._first = max(0, self._first + steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -9,11 +10,12 @@ from textual.binding import Binding, BindingType
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.model.rank_readings import StackReading
 from ..drawing import format
+from ..drawing.explanations import Section, drawn_terms
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, blank, heading
 from ..drawing.target import Block
 from ..panels.process_table import command_of
-from ..panels.rank_stack import reading_lines
+from ..panels.rank_stack import TERMS, reading_lines
 from ..panels.top_line import top_line
 from ..session.view import View
 from .picture_screen import BACK, SCROLLING, PictureScreen
@@ -51,6 +53,9 @@ class ExactStackScreen(PictureScreen):
             [top_line(view, width), self._title(view, width), *shown]
             + [blank(width)] * (room - len(shown))
         )
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        return [Section("Stack", drawn_terms(TERMS, self.draw(view, width, height).text))]
 
     def action_move(self, steps: int) -> None:
         self._first = max(0, self._first + steps)

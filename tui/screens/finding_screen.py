@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from ...rules.finding import Finding
 from ..drawing import format
+from ..drawing.explanations import Section, drawn_terms
 from ..drawing.finding_words import age_seconds, subject_text
 from ..drawing.glyphs import CLEARED, DOT, FOLD, SELECTED
 from ..drawing.lines import Line, LineBuilder, blank, heading, left, paragraph
@@ -16,6 +17,7 @@ from ..drawing.severity_marks import severity_mark
 from ..drawing.target import Block, Target, finding_target
 from ..panels.finding_lines import cause_counts, causes
 from ..panels.finding_page import finding_page
+from ..panels.finding_terms import LIST_TERMS
 from ..panels.no_findings import not_evaluated_lines, nothing_lines
 from ..panels.top_line import top_line
 from ..reports.markdown import finding_markdown
@@ -52,6 +54,11 @@ class FindingScreen(PictureScreen):
         if width >= _BESIDE_FROM:
             return self._beside(view, found, chosen, width, height)
         return self._below(view, found, chosen, width, height)
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        first, *others = LIST_TERMS
+        text = self.draw(view, width, height).text
+        return [Section("Findings", [first, *drawn_terms(others, text)])]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [finding_target(finding) for finding, _ in listed(view)]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from ...probes.model.gpu_frames import GpuFrame
-from ..drawing.lines import Line, LineBuilder, blank, heading
+from ..drawing.explanations import Section, fact_terms
+from ..drawing.lines import Line, LineBuilder, blank, heading, text_of
 from ..drawing.target import Block
 from ..panels.gpu_charts import curve_lines, span_text
+from ..panels.gpu_charts import explained as charts_explained
+from ..panels.gpu_fact_terms import GPU_FACT_TERMS
 from ..panels.gpu_facts import fact_lines, title_lines
 from ..panels.gpu_findings import gpu_finding_lines
+from ..panels.throttle_bands import TERMS as BAND_TERMS
 from ..panels.throttle_bands import band_lines
 from ..panels.top_line import top_line
 from ..session.view import View
@@ -53,6 +58,17 @@ class GpuScreen(PictureScreen):
         shown = body[self._first : self._first + room]
         lines += [*shown, *[blank(width)] * (room - len(shown))]
         return Block.of(lines[:height])
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        gpu = view.frame.gpu(self.index)
+        if gpu is None:
+            return ()
+        facts = "\n".join(map(text_of, fact_lines(gpu, view.frame, width)))
+        charts = charts_explained()
+        return [
+            charts._replace(terms=[*BAND_TERMS, *charts.terms]),
+            Section("Facts", fact_terms(GPU_FACT_TERMS, facts)),
+        ]
 
     def action_move(self, steps: int) -> None:
         self._first = max(0, self._first + steps)

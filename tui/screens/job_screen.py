@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ..drawing.explanations import Section
 from ..drawing.target import Block, Target, rank_target
-from ..panels.job import draw_job, ranks_shown
+from ..panels.job import draw_job, explained_job, ranks_shown
 from ..session.view import View
 from .picture_screen import PictureScreen
 
@@ -26,6 +27,9 @@ class JobScreen(PictureScreen):
 
     def draw(self, view: View, width: int, height: int) -> Block:
         return draw_job(view, self.gputop.shown_job.of(view), width, height)
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        return explained_job(view, self.gputop.shown_job.of(view), width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
         job = self.gputop.shown_job.of(view)

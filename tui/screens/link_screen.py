@@ -7,14 +7,20 @@ from typing import ClassVar, Literal
 
 from textual.binding import Binding, BindingType
 
+from ..drawing.explanations import Section, drawn_terms
 from ..drawing.glyphs import DOT
 from ..drawing.lines import LineBuilder, blank, heading
 from ..drawing.target import Block, Target, finding_target, link_target
+from ..panels.host_line import explained as host_explained
 from ..panels.host_line import host_line
+from ..panels.link_table import explained as links_explained
 from ..panels.link_table import hidden_note, link_rows, links_of
+from ..panels.nvlink_table import explained as nvlinks_explained
 from ..panels.nvlink_table import nvlink_lines, nvlink_note
+from ..panels.tcp_line import TERMS as TCP_TERMS
 from ..panels.tcp_line import tcp_line
 from ..panels.top_line import top_line
+from ..panels.topology_table import explained as topology_explained
 from ..panels.topology_table import topology_lines, topology_note, wanted_lines, whole_matrix
 from ..session.view import View
 from .picture_screen import PictureScreen
@@ -53,6 +59,18 @@ class LinkScreen(PictureScreen):
         if self._alone == "nvlinks":
             return draw_nvlinks(view, width, height, self._gpu)
         return draw(view, width, height)
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        text = self.draw(view, width, height).text
+        if self._alone == "matrix":
+            return [topology_explained(text), host_explained(view, width)]
+        if self._alone == "nvlinks":
+            return [nvlinks_explained(width), host_explained(view, width)]
+        sections = [links_explained(width)]
+        if tcp := drawn_terms(TCP_TERMS, text):
+            sections.append(Section("TCP", tcp))
+        matrix = topology_explained(text.partition("Topology")[2])
+        return [*sections, *[matrix] * bool(matrix.terms), host_explained(view, width)]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [link_target(link.id) for link in links_of(view)]

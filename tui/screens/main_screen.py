@@ -7,13 +7,11 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ..drawing.explanations import Section
 from ..drawing.target import Block, Target, finding_target, gpu_target, process_target
-from ..panels.ledger import Account, accounts
 from ..panels.main import draw, processes_of, shown_causes
 from ..session.view import View
 from .picture_screen import PictureScreen
-
-ACCOUNT_SECONDS = 2.0
 
 
 class MainScreen(PictureScreen):
@@ -27,20 +25,13 @@ class MainScreen(PictureScreen):
 
     WITHOUT = frozenset()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._reported: tuple[tuple[str, float], list[Account]] | None = None
-
     def draw(self, view: View, width: int, height: int) -> Block:
-        return draw(view, width, height, self._accounts(view))
+        return draw(view, width, height)
 
-    def _accounts(self, view: View) -> list[Account]:
-        """A mean over a minute need not be worked out anew each second."""
-        frame = view.frame
-        key = (frame.boot_id, frame.monotonic_seconds // ACCOUNT_SECONDS)
-        if self._reported is None or self._reported[0] != key:
-            self._reported = (key, accounts(view))
-        return self._reported[1]
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        from ..panels.main_terms import explained  # not needed for the first picture
+
+        return explained(view, width, height)
 
     def targets(self, view: View) -> Sequence[Target]:
         return [

@@ -10,6 +10,7 @@ from textual.binding import Binding, BindingType
 from ...probes.model.job_frames import JobFrame
 from ..drawing import format
 from ..drawing.columns import chosen_line
+from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import DOT
 from ..drawing.job_words import command_words, job_words, pid_of
 from ..drawing.lines import LineBuilder, blank, heading
@@ -69,6 +70,13 @@ class PickScreen(PictureScreen):
             return
         self.gputop.leave()
         self.gputop.attach(pid_of(job))
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        term = Term(
+            "a job",
+            "The pid that started it, its name, ranks, user and where it runs; below, its command. /proc.",
+        )
+        return [Section("Jobs", [term])]
 
     def action_move(self, steps: int) -> None:
         view = self.view()

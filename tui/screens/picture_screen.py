@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from ..drawing.explanations import Section
 from ..drawing.lines import LineBuilder, blank
 from ..drawing.roles import faded
 from ..drawing.target import Block, Target
@@ -99,6 +100,10 @@ class PictureScreen(Screen[None]):
 
     def draw(self, view: View, width: int, height: int) -> Block:
         """The picture, of exactly this size."""
+        raise NotImplementedError
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        """For the help: everything that the picture of this size shows. Each screen has its own."""
         raise NotImplementedError
 
     def targets(self, view: View) -> Sequence[Target]:
@@ -195,7 +200,7 @@ class PictureScreen(Screen[None]):
 
     def action_signal(self) -> None:
         if self.selected is not None and self.selected.kind == "process":
-            self.gputop.ask_signal(self.selected)
+            self.gputop.requests.signal(self.selected)
         else:
             self.tell("select a process first")
 

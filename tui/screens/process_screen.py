@@ -7,20 +7,39 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from ...probes.model.host_frames import PressureFrame
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing import format
+from ..drawing.explanations import Section, Term
 from ..drawing.finding_words import words_of
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading, paragraph, plain, wrapped
 from ..drawing.target import Block, Target, process_target
+from ..panels.gpu_facts import missing_facts, signal_facts
+from ..panels.host_line import explained as host_explained
 from ..panels.host_line import host_line
 from ..panels.process_table import ProcessRow, command_of, matching, row_block, table_header
+from ..panels.process_table import explained as processes_explained
 from ..panels.process_tree import Entry, tree
 from ..panels.top_line import top_line
 from ..session.view import View, window
 from .picture_screen import BACK, PictureScreen
 
 _MIN_ROWS = 3
+_DETAIL_TERMS = (
+    Term("threads", "How many it has. /proc."),
+    Term("may use", "CPUs that its affinity mask allows. /proc."),
+    Term(
+        "ready without a core",
+        "Share of the time in which its main thread could run and no core was free, since the last sample. "
+        "/proc/PID/schedstat.",
+    ),
+    Term(
+        "reads, writes", "Bytes a second to and from storage, since the last sample. /proc/PID/io."
+    ),
+    Term("switches", "How often a second it gave its core away by itself, mostly to wait."),
+    Term("cgroup", "Control group: its limits are those of the container, pod or Slurm step."),
+)
 
 
 class ProcessScreen(PictureScreen):
@@ -41,7 +60,8 @@ class ProcessScreen(PictureScreen):
     def draw(self, view: View, width: int, height: int) -> Block:
         entries = entries_of(view)
         process = _selected(view)
-        below = _detail(process, width, height - 3 - _MIN_ROWS) if process else []
+        pressure = view.frame.pressure(process.cgroup) if process else None
+        below = _detail(process, pressure, width, height - 3 - _MIN_ROWS) if process else []
         room = height - 4 - len(below)
         first = window(len(entries), room, _place(entries, view.selected))
         block = Block.of([top_line(view, width), _title(view, entries, width), table_header(width)])
@@ -52,9 +72,15 @@ class ProcessScreen(PictureScreen):
 
     def action_environment(self) -> None:
         if self.selected is not None:
-            self.gputop.ask_environment(self.selected)
+            self.gputop.requests.environment(self.selected)
         else:
             self.tell("select a process first")
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        sections = [processes_explained(width)]
+        if _selected(view) is not None:
+            sections.append(Section("The selected process", _DETAIL_TERMS))
+        return [*sections, host_explained(view, width)]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [
@@ -104,12 +130,17 @@ def _selected(view: View) -> ProcessFrame | None:
     )
 
 
-def _detail(process: ProcessFrame, width: int, room: int) -> list[Line]:
+def _detail(
+    process: ProcessFrame, pressure: PressureFrame | None, width: int, room: int
+) -> list[Line]:
     """Everything about one process that has no column; of a command that is too long the beginning."""
     command = plain(" ".join(process.command or ())) or command_of(process)
     others = paragraph(f" {DOT} ".join(_activity(process)), width)
-    others += paragraph(f"cgroup {plain(process.cgroup or DASH)}", width)
-    missing = ", ".join(f"{words_of(name)}: {why}" for name, why in process.missing.items())
+    group = [f"cgroup {plain(process.cgroup or DASH)}"]
+    group += [f"{words} {value}" for words, value, _ in signal_facts(pressure, "pressure")]
+    others += paragraph(f" {DOT} ".join(group), width)
+    reasons = [f"{words_of(name)}: {why}" for name, why in process.missing.items()]
+    missing = ", ".join((*reasons, *missing_facts(pressure, "pressure")))
     if missing:
         others += paragraph(f"missing: {plain(missing)}", width, "dim")
     lines = paragraph(command, width)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from textual.binding import Binding, BindingType
 
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ..drawing.lines import Line, LineBuilder, blank, plain
+from ..drawing.explanations import Section, drawn_terms, fact_terms
+from ..drawing.lines import Line, LineBuilder, blank, plain, text_of
 from ..drawing.rank_words import name_of_rank
 from ..drawing.target import Block, Target, rank_target
+from ..panels.rank_fact_terms import RANK_FACT_TERMS
 from ..panels.rank_facts import rank_fact_lines
 from ..panels.rank_table import state_text
+from ..panels.step_chart import TERMS as STEP_TERMS
 from ..panels.step_chart import step_chart_lines, steps_of
 from ..panels.top_line import top_line
 from ..session.view import View
@@ -62,6 +66,15 @@ class RankScreen(PictureScreen):
         self._first = max(0, min(self._first, len(body) - room))
         shown = body[self._first : self._first + room]
         return Block.of([*lines, *shown, *[blank(width)] * (room - len(shown))])
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        place = _place(view, self._target)
+        if place is None:
+            return ()
+        chart = drawn_terms(STEP_TERMS, self.draw(view, width, height).text)
+        facts = rank_fact_lines(view.frame, place.job, place.rank, width)
+        terms = fact_terms(RANK_FACT_TERMS, "\n".join(map(text_of, facts)))
+        return [*[Section("Step time", chart)] * bool(chart), Section("Facts", terms)]
 
     def action_move(self, steps: int) -> None:
         self._first = max(0, self._first + steps)

@@ -10,7 +10,11 @@ from textual.binding import Binding, BindingType
 
 from ...probes.model.job_frames import RankFrame
 from ...rules.closer_look import LOOK_SECONDS
+from ..drawing.explanations import Section, drawn_terms
 from ..drawing.target import Block, Target, rank_target
+from ..panels.rank_stack import TERMS as STACK_TERMS
+from ..panels.stack_groups import TERMS as GROUP_TERMS
+from ..panels.stack_tree import TERMS as TREE_TERMS
 from ..panels.stacks import BESIDE_FROM, StackLook, chosen_rank, draw_stacks, ranks_of
 from ..reports.saving import save_text
 from ..reports.stacks_text import stacks_text
@@ -50,6 +54,14 @@ class StackScreen(PictureScreen):
 
     def draw(self, view: View, width: int, height: int) -> Block:
         return draw_stacks(view, self.gputop.shown_job.of(view), self._look, width, height)
+
+    def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
+        text = self.draw(view, width, height).text
+        terms = drawn_terms([*STACK_TERMS, *TREE_TERMS], text)
+        return [
+            Section("Groups", [GROUP_TERMS[0], *drawn_terms(GROUP_TERMS[1:], text)]),
+            Section("Stacks", terms),
+        ]
 
     def targets(self, view: View) -> Sequence[Target]:
         return [rank_target(rank) for rank in self._ranks(view)]
@@ -113,7 +125,7 @@ class StackScreen(PictureScreen):
         if rank is None:
             self.tell("there is no rank to look at")
             return
-        self.gputop.ask_exact_stack(Target("process", rank_target(rank).id))
+        self.gputop.requests.exact_stack(Target("process", rank_target(rank).id))
 
     def action_save(self) -> None:
         text, view = self._text(), self.view()
@@ -156,9 +168,9 @@ class StackScreen(PictureScreen):
         if pids == self._requested and now - self._requested_at < seconds / 3:
             return
         self._requested, self._requested_at = pids, now
-        self.gputop.take_stacks(pids, seconds)
+        self.gputop.requests.stacks(pids, seconds)
 
     def _withdraw(self) -> None:
         if self._requested:
-            self.gputop.take_stacks(self._requested, 0.0)
+            self.gputop.requests.stacks(self._requested, 0.0)
             self._requested = ()

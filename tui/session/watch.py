@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ...probes.derive.cache import DeriveCache
 from ...probes.derive.frame import derive
 from ...probes.feeds.protocol import Feed, FeedError, Notice
 from ...probes.model.frame import Frame
@@ -86,6 +87,7 @@ class Watch:
             FeedError: when the feed cannot go on.
         """
         frame: Frame | None = None
+        cache = DeriveCache()
         for message in self._feed.messages():
             if isinstance(message, Reply):
                 self._answer(message)
@@ -93,7 +95,7 @@ class Watch:
             if isinstance(message, Notice):
                 self._on_notice(message.sentence)
                 continue
-            frame = derive(frame, message)
+            frame = derive(frame, message, cache)
             judgement = self._engine.judge(frame)
             unclear = worth_a_look(judgement)
             if unclear:

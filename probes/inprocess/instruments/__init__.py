@@ -17,10 +17,10 @@ from .loader import Loader
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
 
 
-def use_torch(probe: Probe) -> None:
+def use_torch(probe: ProbeLike) -> None:
     """Put all of them in, now that torch has been imported."""
     optimizer = Optimizer(probe, lambda found, frame: forward.met(found, frame))
     loader = Loader(

@@ -10,7 +10,7 @@ from .patching import Patching
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 _BACKWARD = CODES["backward"]
@@ -28,7 +28,9 @@ class Backward(Patching):
     name = "backward"
     counts_steps = 2
 
-    def __init__(self, probe: Probe, begins: Callable[[], None], done: Callable[[], None]) -> None:
+    def __init__(
+        self, probe: ProbeLike, begins: Callable[[], None], done: Callable[[], None]
+    ) -> None:
         super().__init__(probe)
         self._begins = begins
         self._done = done

@@ -14,7 +14,7 @@ from ..instrument import Off
 from .patching import Function, Patching, attributes
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
     _Opened = tuple[int, Track | None, int]
@@ -58,7 +58,7 @@ class Comm(Patching):
 
     name = "comm"
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._groups = Groups(probe.page)
         self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()

@@ -8,7 +8,7 @@ from ..layout import CODES
 from .patching import Patching
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 _COMPILE = CODES["compile"]
@@ -19,7 +19,7 @@ class Compilation(Patching):
 
     name = "compile"
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._handler: Any = None
         self._open: tuple[Track, int] | None = None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .. import layout
-    from ..probe import Probe
+    from ..interface import ProbeLike
 
 _TIMES = {
     "avg_backward_compute_time": "backward_compute_ns",
@@ -31,7 +31,7 @@ class Ddp(Patching):
 
     name = "ddp"
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._module: Callable[[], Any] | None = None
         self._asked = 0

@@ -8,7 +8,7 @@ from ..instrument import Off
 from .patching import Patching
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
 
 
 class Device(Patching):
@@ -16,7 +16,7 @@ class Device(Patching):
 
     name = "allocator"
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._index: int | None = None
 

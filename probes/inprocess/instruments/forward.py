@@ -14,7 +14,7 @@ from .roots import children, find_roots
 if TYPE_CHECKING:
     from types import FrameType
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 _FORWARD, _EVAL, _BACKWARD = CODES["forward"], CODES["eval"], CODES["backward"]
@@ -40,7 +40,7 @@ class Forward(Patching):
 
     def __init__(
         self,
-        probe: Probe,
+        probe: ProbeLike,
         fed: Callable[[bool], None],
         settled: tuple[Callable[[Any], None], ...],
     ) -> None:

@@ -10,7 +10,7 @@ from .patching import Function, Patching, attributes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
     from .forward import Forward
 
@@ -36,7 +36,7 @@ class Frameworks(Patching):
     name = "frameworks"
     counts_steps = 1
 
-    def __init__(self, probe: Probe, forward: Forward) -> None:
+    def __init__(self, probe: ProbeLike, forward: Forward) -> None:
         super().__init__(probe)
         self._forward = forward
 

@@ -18,7 +18,7 @@ from .gpu_events import Events
 from .patching import Patching
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
 
 _DATA, _H2D = layout.CODES["data"], layout.CODES["h2d"]
 _BETWEEN = (layout.CODES["startup"], layout.CODES["other"])
@@ -77,7 +77,7 @@ class GpuTime(Patching):
 
     name = "gpu_time"
 
-    def __init__(self, probe: Probe, clock: Clock | None = None) -> None:
+    def __init__(self, probe: ProbeLike, clock: Clock | None = None) -> None:
         super().__init__(probe)
         self._clock = clock or Events(self.torch)
         self._open: list[Edge] = []

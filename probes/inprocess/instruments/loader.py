@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
     _Opened = tuple[Track, int, Any, int]
@@ -46,7 +46,7 @@ class Loader(Patching):
 
     def __init__(
         self,
-        probe: Probe,
+        probe: ProbeLike,
         unwind: Callable[[], None],
         evaluates: Callable[[], bool],
         search: Callable[[FrameType], None],

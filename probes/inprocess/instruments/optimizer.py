@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType, FrameType
 
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 _OPTIMIZER = CODES["optimizer"]
@@ -32,7 +32,7 @@ class Optimizer(Patching):
     name = "optimizer"
     counts_steps = 3
 
-    def __init__(self, probe: Probe, met: Callable[[Any, FrameType], None]) -> None:
+    def __init__(self, probe: ProbeLike, met: Callable[[Any, FrameType], None]) -> None:
         super().__init__(probe)
         self._met = met
         self._known: dict[int, None] = {}

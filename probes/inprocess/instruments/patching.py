@@ -11,7 +11,7 @@ from ..after_import import after_import
 from ..instrument import ON, Instrument
 
 if TYPE_CHECKING:
-    from ..probe import Probe
+    from ..interface import ProbeLike
     from ..track import Track
 
 Function = Callable[..., Any]
@@ -27,7 +27,7 @@ class Patching(Instrument):
     """The base of those. What it has replaced is put back when it is taken out; whoever took hold of
     our function before that has one that passes everything through."""
 
-    def __init__(self, probe: Probe) -> None:
+    def __init__(self, probe: ProbeLike) -> None:
         super().__init__(probe)
         self._removed = False
         self._replaced: list[tuple[Any, str, Any, Any]] = []

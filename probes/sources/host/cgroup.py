@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...model.host_readings import CgroupReading
 from ...model.reading import Missing
+from ..context import Context
 from ..procfs.cgroup_paths import (
     UNIFIED,
     CgroupMounts,
@@ -187,3 +188,8 @@ def _why(levels: Levels | None, controller: str) -> str:
 
 def _add_reasons(missing: Missing, values: Mapping[str, float | None], reason: str) -> None:
     missing.update({name: reason for name, value in values.items() if value is None})
+
+
+def make(context: Context) -> CgroupSource:
+    """For the registry."""
+    return CgroupSource(context.watchlist)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...model.link_readings import PlacementReading
-from ...model.process_key import key_of
+from ...model.reading import key_of
+from ..context import Context
 from ..procfs.files import read_file
 from ..procfs.text import number, parse_cpu_list, parse_stat, parse_status
 from ..protocol import SourceAbsent, SourceUnsupported
 from ..watchlist import Watchlist
-from .numa_text import nodes_of_cpus, parse_numa_maps, parse_running_cpu
+from .text import nodes_of_cpus, parse_numa_maps, parse_running_cpu
 
 _ROUND_SECONDS = 5.0
 """Where processes run is worth knowing now and then: that often all of them are looked at."""
@@ -177,3 +178,8 @@ def cpu_ranges(cpus: frozenset[int]) -> str:
             parts.append(str(first) if first == last else f"{first}-{last}")
         first = last = cpu
     return ",".join(parts)
+
+
+def make(context: Context) -> NumaSource:
+    """For the registry."""
+    return NumaSource(context.watchlist)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from ...model.host_readings import HostReading
 from ...model.reading import Missing
+from ..context import Context
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_cpu_list, parse_fields
 from ..protocol import SourceAbsent
@@ -172,3 +173,8 @@ class HostSource:
             "disks": None if disks is None else self._devices.disks(disks),
             "networks": None if networks is None else self._devices.networks(networks),
         }
+
+
+def make(_context: Context) -> HostSource:
+    """For the registry."""
+    return HostSource()

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ...model.rank_readings import CommunicatorRankReading, CommunicatorReading
+from ..context import Context
 from ..procfs.environment import parse_environment
 from ..procfs.files import read_file
 from ..procfs.text import parse_status
@@ -120,3 +121,8 @@ def _rank(rank: RasRank, inside: Mapping[int, int]) -> CommunicatorRankReading:
         launched=rank.launched,
         failed=bool(rank.status.async_error) or rank.status.abort_flag,
     )
+
+
+def make(context: Context) -> RasSource:
+    """For the registry."""
+    return RasSource(context.watchlist, context.requests)

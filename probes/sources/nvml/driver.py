@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...model.gpu_readings import DriverReading
+from ..context import Context
 from ..protocol import Source, SourceAbsent, SourceError
 from ..watchlist import Watchlist
 from .call import Answer, Calls, DriverGone
@@ -217,3 +218,8 @@ def _shutdown(nvml: Any) -> None:
     except nvml.NVMLError:
         # Whatever it says, there is nothing left to shut down.
         return
+
+
+def make(context: Context) -> NvmlDriver:
+    """For the registry."""
+    return NvmlDriver(context.add, context.watchlist)

@@ -12,6 +12,7 @@ from ..protocol import SourceError
 from ..watchlist import Watchlist
 from .call import Answer, Calls, Fields, GpuLost
 from .fabric import read_fabric
+from .fans import read_fans
 from .fast_values import read_fast
 from .gpm import NVLINK_RATES, PCIE_RATES, RATIOS, Gpm
 from .health import read_health
@@ -70,9 +71,14 @@ class _Device:
             Slow(read_health, 8, share + 3 * _GOLDEN_RATIO),
             Slow(read_pcie_max, 30, share + 5 * _GOLDEN_RATIO),
             Slow(read_fabric, 30, share + 6 * _GOLDEN_RATIO),
+            Slow(self._read_fans, 4, share + 8 * _GOLDEN_RATIO),
         )
         self.mig_memory = Slow(self.migs.read, 2, share)
         self.mig_mode: bool | None = None
+
+    def _read_fans(self, calls: Calls, fields: Fields) -> None:
+        known = self.identity.fields
+        read_fans(calls, fields, known.values.get("fan_count"), known.missing.get("fan_count", ""))
 
     def _watch_links(self, calls: Calls, _: Fields) -> None:
         """Reading all about all links is costly, so it waits its turn, unless one went up or down."""

@@ -76,6 +76,7 @@ def read_identity(calls: Calls, fields: Fields) -> None:
     capability = calls.ask("nvmlDeviceGetCudaComputeCapability")
     fields.put("compute_capability", capability.then(lambda pair: Answer(f"{pair[0]}.{pair[1]}")))
     fields.put("numa_node", _numa_node(calls))
+    fields.put("fan_count", calls.ask("nvmlDeviceGetNumFans").then(word))
 
 
 def _decoded(value: str | bytes) -> Answer[str]:

@@ -129,8 +129,8 @@ def loader_reading(facts: Facts, gauges: Gauges) -> LoaderReading | None:
     return LoaderReading(**fields) if fields else None
 
 
-def _steps_off(told: _Fields, hooks: dict[str, str]) -> tuple[int, str] | None:
-    since, why = whole(told.get("since"), 2**62), text(told.get("why"))
+def _steps_off(found: _Fields, hooks: dict[str, str]) -> tuple[int, str] | None:
+    since, why = whole(found.get("since"), 2**62), text(found.get("why"))
     if since is not None and why is not None:
         return since, why
     state = hooks.get("optimizer", "")

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...model.probe_readings import ProbeReading
+from ..context import Context
 from ..procfs.files import Descriptors, Gone
 from ..procfs.tree import ProcessTree
 from ..watchlist import Watchlist
@@ -121,3 +122,8 @@ class ProbeSource:
 
 def _order(reading: ProbeReading) -> tuple[int, float]:
     return reading.pid, reading.start_time_seconds
+
+
+def make(context: Context) -> ProbeSource:
+    """For the registry."""
+    return ProbeSource(context.watchlist)

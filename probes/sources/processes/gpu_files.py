@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...model.process_key import Key, key_of
 from ...model.process_readings import ProcessReading
+from ...model.reading import Key, key_of
 
 AGAIN_SECONDS = 5.0
 """A rank may open its GPU at any time after its start…"""

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from ...jobs.command_line import is_boundary
 from ...jobs.rank_finder import RankFinder
-from ...model.process_key import key_of
 from ...model.process_readings import ProcessReading
+from ...model.reading import key_of
+from ..context import Context
 from ..procfs.files import Descriptors, Gone, read_file
 from ..procfs.tree import ProcessTree
 from ..protocol import SourceAbsent, SourceDenied
@@ -311,3 +312,10 @@ class ProcessSource:
                 "/proc hides the processes of other users (hidepid): "
                 "run gputop as the job's user or root"
             )
+
+
+def make(context: Context) -> ProcessSource:
+    """For the registry."""
+    source = ProcessSource(context.watchlist)
+    context.newest_process = source.latest
+    return source

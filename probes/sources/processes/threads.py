@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ...model.process_key import key_of
 from ...model.process_readings import ProcessReading
 from ...model.rank_readings import ExitReading, ThreadReading, ThreadsReading
+from ...model.reading import key_of
+from ..context import Context
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_stat, parse_switches, parse_wait_channel, text
 from ..watchlist import Watchlist
@@ -210,3 +211,8 @@ class _Rank:
             state=stat.state,
             cpu_seconds=(stat.cpu_ticks or 0) / TICKS_PER_SECOND,
         )
+
+
+def make(context: Context) -> ThreadSource:
+    """For the registry."""
+    return ThreadSource(context.watchlist, latest=context.newest_process)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...model.link_readings import PortReading
+from ..context import Context
 from ..procfs.files import Descriptors
 from ..protocol import SourceAbsent, SourceDenied
 from .port import Port
@@ -104,3 +105,8 @@ def _ports_of(device: Path) -> list[int]:
     except OSError:
         return []
     return [int(name) for name in names if name.isdecimal() and name.isascii() and len(name) < 4]
+
+
+def make(_context: Context) -> InfinibandSource:
+    """For the registry."""
+    return InfinibandSource()

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ...model.rank_readings import StackReading
+from ..context import Context
 from ..procfs.target import start_time_of
 from ..protocol import SourceAbsent
 from ..stack_requests import StackRequests
@@ -107,3 +108,8 @@ class StackSource:
             if pid not in wanted and old:
                 del self._readers[pid]
                 self._due.pop(pid, None)
+
+
+def make(context: Context) -> StackSource:
+    """For the registry."""
+    return StackSource(context.requests)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ...model.link_readings import NumaNode, PciPlace, TopologyReading
+from ..context import Context
 from ..procfs.files import read_file
 from ..procfs.text import name_text, number, text
 from ..protocol import SourceAbsent
@@ -164,3 +165,8 @@ def _names(folder: Path) -> list[str]:
         return sorted(entry.name for entry in folder.iterdir())
     except OSError:
         return []
+
+
+def make(_context: Context) -> TopologySource:
+    """For the registry."""
+    return TopologySource()

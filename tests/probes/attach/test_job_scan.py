@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
+
 from gputop.probes.attach.job_scan import jobs_here
 
 from fixtures.proc_tree import ProcTree
@@ -65,7 +67,9 @@ def test_a_real_job_of_two_ranks_with_a_worker_each() -> None:
         for _ in range(4):
             assert launcher.stdout.readline() == "ready\n"
         began = time.monotonic()
-        (job,) = [job for job in jobs_here() if any(_is_below(job.ranks[0].pid, launcher.pid))]
+        (job,) = [
+            job for job in jobs_here() if psutil.Process(job.ranks[0].pid).ppid() == launcher.pid
+        ]
         assert time.monotonic() - began < 5
         assert [rank.rank for rank in job.ranks] == [0, 1]
         assert job.world_size == 2
@@ -74,8 +78,3 @@ def test_a_real_job_of_two_ranks_with_a_worker_each() -> None:
     finally:
         os.killpg(launcher.pid, signal.SIGKILL)
         launcher.communicate()
-
-
-def _is_below(pid: int, above: int) -> list[bool]:
-    stat = Path(f"/proc/{pid}/stat").read_text()
-    return [int(stat[stat.rindex(")") + 2 :].split()[1]) == above]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +14,12 @@ from gputop.probes.derive.gpu import PCIE_LANE_BYTES_PER_SECOND
 from gputop.probes.derive.rates import rate
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading, NvlinkReading
-from gputop.probes.model.host_readings import CgroupReading, DiskReading, HostReading
+from gputop.probes.model.host_readings import (
+    CgroupReading,
+    DiskReading,
+    HostReading,
+    PressureReading,
+)
 from gputop.probes.model.probe_readings import ProbeReading
 from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.model.sample import Sample, SourceStatus
@@ -259,6 +263,48 @@ def host(moment: float, **fields: Any) -> HostReading:
     return HostReading(monotonic_seconds=moment, **fields)
 
 
+def pressure(moment: float, waited: float | None) -> PressureReading:
+    missing = {} if waited is not None else {"pressure_cpu_some_seconds": "version 1"}
+    return PressureReading(
+        path="/job",
+        monotonic_seconds=moment,
+        pressure_cpu_some_seconds=waited,
+        missing=missing,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "ratio", "reason"),
+    [
+        (1.0, 1.5, 0.25, None),
+        (1.0, 1.0, 0.0, None),
+        (1.0, 3.1, 1.0, None),
+        (3.0, 1.0, None, "its counter was reset"),
+        (None, 1.0, None, "needs a second reading"),
+        (1.0, None, None, "version 1"),
+    ],
+)
+def test_pressure_in_a_control_group(
+    before: float | None, now: float | None, ratio: float | None, reason: str | None
+) -> None:
+    readings = [pressure(10, before), pressure(12, now)]
+    frame = fold(*(sample(reading.monotonic_seconds, pressures=(reading,)) for reading in readings))
+    found = frame.pressure("/job")
+    assert found is not None and frame.pressure("/other") is None
+    assert found.pressure_cpu_ratio == ratio
+    assert found.missing.get("pressure_cpu_ratio") == reason
+
+
+def test_pressure_that_is_sent_again_keeps_its_share() -> None:
+    second = pressure(12, 1.5)
+    frame = fold(
+        sample(10, pressures=(pressure(10, 1.0),)),
+        sample(12, pressures=(second,)),
+        sample(13, pressures=(second,)),
+    )
+    assert [each.pressure_cpu_ratio for each in frame.pressures] == [0.25]
+
+
 def test_host_shares_and_rates() -> None:
     frame = fold(
         sample(
@@ -348,14 +394,6 @@ def test_phases_of_a_probe_and_the_age_of_one_that_is_frozen() -> None:
     assert (rank.phase, rank.phase_age_seconds, rank.step) == ("backward", 41.0, 7)
     assert rank.phase_source == "measured"
     assert frame.gpus[0].rank == 0
-
-
-def test_a_frame_is_the_public_json() -> None:
-    frame = fold(sample(10, gpus=(gpu(10, missing={"power_watts": "not supported"}),)))
-    decoded = msgspec.json.decode(msgspec.json.encode(frame))
-    assert decoded["gpus"][0]["power_watts"] is None
-    assert decoded["gpus"][0]["missing"]["power_watts"] == "not supported"
-    assert decoded["schema_version"] == 1
 
 
 numbers = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))

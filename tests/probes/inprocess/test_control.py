@@ -69,7 +69,8 @@ def test_status_on_the_command_line(running: Job, form: str) -> None:
     if form == "json":
         reported = json.loads(done.stdout)
         assert (reported["pid"], reported["instruments"]["control"]) == (running.pid, "on")
-        assert reported["torch"] is None
+        assert reported["torch_version"] is None and reported["steps_total"] >= 0
+        assert reported["schema_version"] == 2
     else:
         assert f"pid: {running.pid}\n" in done.stdout
         assert "instruments.control: on\n" in done.stdout

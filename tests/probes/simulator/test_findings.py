@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 import pytest
 
+from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
@@ -14,7 +14,7 @@ from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Finding
 
-PAST_SECONDS = 120
+from support.replays import PAST_SECONDS, replay
 
 
 def active_ids(scenario: str) -> set[str]:
@@ -22,17 +22,9 @@ def active_ids(scenario: str) -> set[str]:
     return {finding.id for finding in last_findings(scenario)}
 
 
-@cache
 def last_findings(scenario: str) -> tuple[Finding, ...]:
     """What is active after that past."""
-    node = SimulatedNode(scenario, start_time_seconds=1.79e9)
-    engine = Engine(make_rules())
-    frame: Frame | None = None
-    found: tuple[Finding, ...] = ()
-    for elapsed in range(-PAST_SECONDS, 1, 2):
-        frame = derive(frame, node.sample_at(float(elapsed)))
-        found = engine.judge(frame).active
-    return found
+    return replay(scenario).last.active
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -55,8 +47,9 @@ def every_finding(scenario: str, step: int) -> Iterator[Finding]:
     node = SimulatedNode(scenario, start_time_seconds=1.79e9)
     engine = Engine(make_rules(ODD))
     frame: Frame | None = None
+    cache = DeriveCache()
     for elapsed in range(-PAST_SECONDS, 1, step):
-        frame = derive(frame, node.sample_at(float(elapsed)))
+        frame = derive(frame, node.sample_at(float(elapsed)), cache)
         yield from engine.judge(frame).findings
 
 
@@ -67,7 +60,6 @@ ODD = {
 }
 
 
-@pytest.mark.unmeasured
 @pytest.mark.unmeasured
 def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
     """Not beside another number that the screen would show as the reason."""
@@ -108,7 +100,8 @@ def test_loaders_that_wait_by_turns_are_not_suspected_to_be_stuck(scenario: str)
     node = SimulatedNode(scenario, start_time_seconds=1.79e9)
     engine = Engine(make_rules())
     frame: Frame | None = None
+    cache = DeriveCache()
     for elapsed in range(-PAST_SECONDS, 61):
-        frame = derive(frame, node.sample_at(float(elapsed)))
+        frame = derive(frame, node.sample_at(float(elapsed)), cache)
         found = {each.id for each in engine.judge(frame).findings}
         assert "HST107" not in found, elapsed

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputop.probes.model.gpu_readings import GpuReading
-from gputop.probes.model.sample import SCHEMA_VERSION, Sample
+from gputop.probes.model.sample import WIRE_SCHEMA_VERSION, Sample
 from gputop.probes.wire import codec as wire
 from gputop.probes.wire.command import Attach, Command, SetInterval, Stop
 from gputop.probes.wire.messages import Hello, Reply
@@ -23,7 +23,7 @@ SAMPLE = Sample(
     node="node17",
     gpus=(GpuReading(index=3, monotonic_seconds=2.4, missing={"power_watts": "not supported"}),),
 )
-HELLO = Hello(schema_version=SCHEMA_VERSION, program_version="0.1.0", node="node17", pid=9)
+HELLO = Hello(schema_version=WIRE_SCHEMA_VERSION, program_version="0.1.0", node="node17", pid=9)
 
 
 def read(data: bytes) -> list[wire.Message | None]:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gputop.probes.model.host_readings import PressureReading
+
 from support.rules_scenes import BEGAN, GPUS, JOB_GROUP, Changes, Script, evidence, play
 
 
@@ -63,3 +65,19 @@ def test_a_burst_of_throttling_at_the_start_is_none() -> None:
 
     # Its mean over half a minute stays above the limit for longer than it lasted.
     assert "HST110" not in play(script, 9).ever()
+
+
+def test_pressure_in_the_group_is_evidence_of_its_throttling() -> None:
+    def script(second: float) -> Changes:
+        changes = throttled(0.2)(second)
+        moment = BEGAN + second
+        group = PressureReading(
+            path=JOB_GROUP, monotonic_seconds=moment, pressure_cpu_some_seconds=0.6 * moment
+        )
+        changes.pressures = (group,)
+        return changes
+
+    waited = evidence(play(script, 41).one("HST110"), "pressure_cpu_ratio")
+    assert waited.value == pytest.approx(0.6)
+    without = play(throttled(0.2), 41).one("HST110")
+    assert "pressure_cpu_ratio" not in {each.signal for each in without.evidence}

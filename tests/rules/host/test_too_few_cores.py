@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from gputop.probes.model.host_readings import CpuUser
+from gputop.probes.model.host_readings import CpuUser, PressureReading
 
 from support.rules_scenes import (
     BEGAN,
     GPUS,
+    JOB_GROUP,
     LAUNCHER,
     Changes,
     Script,
@@ -72,6 +73,42 @@ def test_too_few_cores_that_ranks_wait_for_is_a_warning() -> None:
 )
 def test_enough_cores(script: Script) -> None:
     assert "HST111" not in play(script, 35).ever()
+
+
+def pressed(job: float | None, node: float) -> Script:
+    """All share 16 cores; the job's group, and the node, wait for so large a share of the time."""
+    masks = {pid: {"allowed_cpus": 16} for pid in (LAUNCHER, *map(rank_pid, range(GPUS)))}
+
+    def script(second: float) -> Changes:
+        moment = BEGAN + second
+        waited = None if job is None else job * moment
+        group = PressureReading(
+            path=JOB_GROUP, monotonic_seconds=moment, pressure_cpu_some_seconds=waited
+        )
+        host = {"pressure_cpu_some_seconds": node * moment}
+        return Changes(processes=masks, pressures=(group,), host=host)
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("job", "node", "severity", "signal"),
+    [
+        (0.4, 0.0, "warning", "CPU pressure of its group"),
+        (0.0, 0.4, "info", "CPU pressure of its group"),
+        (None, 0.4, "warning", "pressure_cpu_ratio"),
+        (None, 0.0, "info", "pressure_cpu_ratio"),
+    ],
+    ids=["the job waits", "others wait", "not known of the job", "nobody waits"],
+)
+def test_whether_the_job_itself_waits_for_cores(
+    job: float | None, node: float, severity: str, signal: str
+) -> None:
+    found = play(pressed(job, node), 36).one("HST111")
+    assert found.severity == severity
+    waited = evidence(found, signal)
+    assert waited.value == pytest.approx(node if job is None else job)
+    assert waited.mean_seconds == 30.0
 
 
 def off_the_gpu(cores: float, delay: float = 0.0) -> Script:

@@ -57,7 +57,7 @@ def test_pieces_add_up_to_the_whole_picture() -> None:
         wait_until(lambda: "Enter detail" in terminal.screen(), 10, "the notice goes")
         pieces = _body(terminal.screen())
         terminal.type("?")
-        terminal.wait_for("Marks")
+        terminal.wait_for("Keys")
         terminal.type("Escape")
         terminal.wait_for("── GPUs")
         wait_until(lambda: _body(terminal.screen()) == pieces, 10, "the same picture, drawn whole")
@@ -149,7 +149,7 @@ def test_absurd_nodes_are_drawn(state: dict[str, int | str]) -> None:
         terminal.wait_for("── Findings")
         for keys in ("j", "Enter", "Escape", "4", "6", "?"):
             terminal.type(keys)
-        terminal.wait_for("Marks")
+        terminal.wait_for("Keys")
         terminal.type("q")
         terminal.wait_for("exit code 0")
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 from nvml.simulated import SimulatedNvml
 
@@ -30,6 +31,16 @@ def gputop(*words: str, node: SimulatedNvml | None = None) -> subprocess.Complet
     )
     assert "Traceback" not in done.stderr
     return done
+
+
+def text_and_json(
+    *words: str, node: SimulatedNvml
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """The same look in both forms, at one time: most of it is waiting."""
+    with ThreadPoolExecutor() as pool:
+        text = pool.submit(gputop, *words, node=node)
+        encoded = pool.submit(gputop, *words, "--format", "json", node=node)
+        return text.result(), json.loads(encoded.result().stdout)
 
 
 @contextmanager
@@ -73,8 +84,7 @@ def test_no_gpu_answers() -> None:
 def test_one_gpu_that_does_not_answer_is_named() -> None:
     with SimulatedNvml("h100x8") as node:
         node.delay("*", 2, 30)
-        done = gputop("diagnose", "--for", "2", node=node)
-        report = json.loads(gputop("diagnose", "--for", "2", "--format", "json", node=node).stdout)
+        done, report = text_and_json("diagnose", "--for", "2", node=node)
     (silent,) = report["silent_gpus"]
     assert silent["index"] == 2 and silent["reason"].startswith("no answer for ")
     assert ALL_CLEAR not in done.stdout
@@ -83,8 +93,8 @@ def test_one_gpu_that_does_not_answer_is_named() -> None:
 
 def test_rules_that_could_not_look_are_counted_with_their_reasons() -> None:
     with SimulatedNvml("h100x8", {"fault.*.*": "NO_PERMISSION"}) as node:
-        text = gputop("diagnose", "--for", "2", node=node).stdout
-        report = json.loads(gputop("diagnose", "--for", "2", "--format", "json", node=node).stdout)
+        done, report = text_and_json("diagnose", "--for", "2", node=node)
+    text = done.stdout
     assert ALL_CLEAR not in text
     not_evaluated = {rule["id"] for rule in report["rules_not_evaluated"]}
     assert f"{len(not_evaluated)} of " in text and "rules were not evaluated:" in text
@@ -96,9 +106,7 @@ def test_a_process_without_a_driver_is_diagnosed_but_no_gpu() -> None:
         SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node,
         python(60) as pid,
     ):
-        done = gputop("diagnose", str(pid), "--for", "2", node=node)
-        words = ("diagnose", str(pid), "--for", "2", "--format", "json")
-        report = json.loads(gputop(*words, node=node).stdout)
+        done, report = text_and_json("diagnose", str(pid), "--for", "2", node=node)
     assert (done.returncode, done.stderr) == (0, "")
     assert "python -c: 1 rank here" in done.stdout
     assert "No GPU was looked at: the NVIDIA driver is not loaded" in done.stdout
@@ -128,7 +136,7 @@ def test_a_rank_that_was_killed_is_not_reported_as_if_it_lived() -> None:
     assert f"rank 0  pid {pid}  has ended " in done.stdout and "SIGKILL" in done.stdout
     assert f"pid {pid}  state" not in done.stdout
     assert report["job"]["ranks"] == [] and report["groups"] == []
-    assert [(each["pid"], each["signal"]) for each in report["ended_ranks"]] == [(pid, 9)]
+    assert [(each["pid"], each["exit_signal"]) for each in report["exited_ranks"]] == [(pid, 9)]
 
 
 def test_a_process_without_python_that_ends() -> None:

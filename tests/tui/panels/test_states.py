@@ -208,11 +208,11 @@ async def test_help_scrolls_in_the_smallest_terminal() -> None:
         await pilot.pause()
         seen = text(app)
         assert "lines 1 to" in seen
-        for _ in range(8):
+        for _ in range(14):
             await pilot.press("pagedown")
             await pilot.pause()
             seen += text(app)
-        for said in ("Keys", "Marks", "worth knowing", "other phases"):
+        for said in ("Keys", "Marks", "gone, or nothing found", "Utilization in %"):
             assert said in seen
 
 

@@ -6,12 +6,16 @@ import base64
 import random
 import re
 import signal
+from collections.abc import Callable
 
 import msgspec
+import psutil
 import pytest
 from textual.pilot import Pilot
 
+from gputop.probes.sources.procfs.target import start_time_of
 from gputop.probes.wire.messages import Reply
+from gputop.rules.finding import Judgement
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.drawing.target import gpu_target
@@ -20,7 +24,8 @@ from gputop.tui.widgets.bottom_line import BottomLine
 from gputop.tui.widgets.canvas import Canvas
 from gputop.tui.widgets.keys import all_keys
 
-from support.tui_watch import Clock, app_of, judgement, played, running, with_gpu
+from support.ready_process import ready
+from support.tui_watch import Clock, app_of, judgement, played, press, running, with_gpu
 
 SIZE = (132, 43)
 
@@ -36,11 +41,6 @@ def shown(app: GputopApp) -> str:
 def the_screen(app: GputopApp) -> PictureScreen:
     assert isinstance(app.screen, PictureScreen)
     return app.screen
-
-
-async def press(pilot: Pilot[int], *keys: str) -> None:
-    await pilot.press(*keys)
-    await pilot.pause()
 
 
 @pytest.mark.parametrize(
@@ -311,6 +311,26 @@ async def test_themes_take_turns() -> None:
     assert names == ["dark", "light", "terminal"]
 
 
+def with_real_process(pid: int) -> Judgement:
+    """The only process of the node is one of this machine."""
+    first = judgement()
+    start = start_time_of(pid)
+    assert start is not None
+    rank = next(each for each in first.frame.processes if each.role == "rank")
+    real = msgspec.structs.replace(rank, pid=pid, start_time_seconds=start)
+    frame = msgspec.structs.replace(first.frame, processes=(real,))
+    return msgspec.structs.replace(first, frame=frame)
+
+
+async def wait_for(pilot: Pilot[int], done: Callable[[], bool]) -> None:
+    """Until something comes from another thread, for ten seconds at most."""
+    for _ in range(200):
+        if done():
+            return
+        await pilot.pause(0.05)
+    raise AssertionError("it has not come")
+
+
 async def _select_a_process(pilot: Pilot[int]) -> int:
     await press(pilot, "4", "down", "down")
     screen = pilot.app.screen
@@ -356,6 +376,65 @@ async def test_a_refused_signal_says_why() -> None:
         await press(pilot, "x", "9")
         await pilot.pause()
         assert "SIGKILL was not sent: no permission" in shown(app)
+
+
+async def _ask_for_all_below(pilot: Pilot[int], app: GputopApp) -> str:
+    """The question, or what is said in its place, after the key for the whole tree."""
+    await press(pilot, "x", "b")
+    await wait_for(pilot, lambda: "looking for" not in shown(app).splitlines()[-1])
+    return shown(app).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(command_id=1, ok=True), "SIGTERM was sent to pid {pid} and 1 below it"),
+        (Reply(command_id=1, ok=False, message="no permission"), "SIGTERM was not sent: no perm"),
+    ],
+    ids=["sent", "refused"],
+)
+async def test_a_whole_tree_is_named_and_signalled_from_the_top_down(
+    reply: Reply, said: str
+) -> None:
+    with ready(["bash", "-c", "sleep 60 >&- & echo ready; wait"]) as pid:
+        (child,) = psutil.Process(pid).children()
+        app, watch = app_of(with_real_process(pid))
+        watch.reply = reply
+        async with running(app) as pilot:
+            assert await _select_a_process(pilot) == pid
+            asked = await _ask_for_all_below(pilot, app)
+            assert f"signal pid {pid} and the 1 below it?" in asked
+            assert str(child.pid) in asked
+            assert not watch.signals
+            await press(pilot, "t")
+            await pilot.pause()
+            assert said.format(pid=pid) in shown(app)
+        assert watch.signals == [(pid, signal.SIGTERM), (child.pid, signal.SIGTERM)]
+        child.kill()
+
+
+async def test_a_whole_tree_gets_nothing_by_any_other_key() -> None:
+    with ready(["bash", "-c", "sleep 60 >&- & echo ready; wait"]) as pid:
+        app, watch = app_of(with_real_process(pid))
+        async with running(app) as pilot:
+            assert await _select_a_process(pilot) == pid
+            asked = await _ask_for_all_below(pilot, app)
+            assert f"signal pid {pid} and the 1 below it?" in asked
+            await press(pilot, "b")
+            assert "nothing was sent" in shown(app)
+        assert not watch.signals
+        for child in psutil.Process(pid).children():
+            child.kill()
+
+
+async def test_where_nothing_runs_below_nothing_is_sent() -> None:
+    with ready(["bash", "-c", "echo ready; exec sleep 60"]) as pid:
+        app, watch = app_of(with_real_process(pid))
+        async with running(app) as pilot:
+            assert await _select_a_process(pilot) == pid
+            asked = await _ask_for_all_below(pilot, app)
+            assert f"nothing runs below pid {pid}" in asked
+        assert not watch.signals
 
 
 @pytest.mark.parametrize("key", ["n", "y", "T", "escape", "q", "enter"])

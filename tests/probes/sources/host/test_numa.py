@@ -13,7 +13,7 @@ from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.model.sample import Sample
 from gputop.probes.model.topology_frames import PlacementFrame
 from gputop.probes.sources.host.numa import NumaSource, cpu_ranges
-from gputop.probes.sources.host.numa_text import parse_numa_maps, parse_running_cpu
+from gputop.probes.sources.host.text import parse_numa_maps, parse_running_cpu
 from gputop.probes.sources.protocol import SourceAbsent, SourceUnsupported
 from gputop.probes.sources.watchlist import Watchlist
 

@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 
 from gputop.probes.model.gpu_readings import GpuReading
+from gputop.probes.model.missing_reasons import NO_FANS
 
 from nvml.simulated import SimulatedNvml
 from support.nvml_watch import Tick, Watch
@@ -74,8 +75,10 @@ def test_h100_gives_everything() -> None:
     )
     assert [gpu.index for gpu in tick.gpus] == list(range(8))
     gpu = tick.gpu(5)
-    # Such a card retires no pages, it remaps rows.
-    assert gpu.missing.keys() == {"retired_pages", "retired_pages_pending"}
+    # Such a card retires no pages, it remaps rows; and the case cools it.
+    fans = {"fan_speed_ratio", "fan_rotations_per_second"}
+    assert gpu.missing.keys() == {"retired_pages", "retired_pages_pending", *fans}
+    assert (gpu.fan_count, {gpu.missing[each] for each in fans}) == (0, {NO_FANS})
     assert gpu.uuid == "GPU-05b7a1c2-5d3e-4f60-8a91-b2c3d4e5f605"
     assert (gpu.name, gpu.serial, gpu.minor_number) == ("NVIDIA H100 80GB HBM3", "1650423015001", 5)
     assert (gpu.pci_bus_id, gpu.numa_node) == ("00000000:C3:00.0", 1)

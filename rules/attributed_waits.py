@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ...probes.model.job_frames import JobFrame, RankFrame
-from ...rules.distributed._standstill import KEPT_WAITING, WAITING_PHASES
-from ...rules.finding import Judgement
-from ...rules.progress import is_overdue
+from ..probes.model.job_frames import JobFrame, RankFrame
+from .distributed._standstill import KEPT_WAITING, WAITING_PHASES
+from .finding import Finding
+from .progress import is_overdue
 
 
 def with_attributed_waits(
-    ranks: Sequence[RankFrame], job: JobFrame, judgement: Judgement
+    ranks: Sequence[RankFrame], job: JobFrame, active: Iterable[Finding]
 ) -> list[RankFrame]:
     """The same ranks; those whose step is overdue where ranks wait, with whoever keeps them waiting."""
-    held_up_by = tuple(sorted(_culprits(job, judgement)))
+    held_up_by = tuple(sorted(_culprits(job, active)))
     return [
         replace(rank, waits_for=held_up_by) if held_up_by and _waits(rank, held_up_by) else rank
         for rank in ranks
     ]
 
 
-def _culprits(job: JobFrame, judgement: Judgement) -> Iterator[int]:
-    for finding in judgement.active:
+def _culprits(job: JobFrame, active: Iterable[Finding]) -> Iterator[int]:
+    for finding in active:
         subject = finding.subject
         blamed = any(each.signal == KEPT_WAITING for each in finding.evidence)
         if blamed and subject.kind == "rank" and subject.job == job.id and subject.rank is not None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from ...probes.model.job_frames import JobFrame, RankFrame
-from ...rules.distributed.straggler import waited_for_in_backward
-from ...rules.finding import Judgement
+from collections.abc import Iterable
+
+from ..probes.model.job_frames import JobFrame, RankFrame
+from .distributed.straggler import waited_for_in_backward
+from .finding import Finding
 
 BACKWARD = "backward"
 COMM = "comm"
 
 
-def late_rank(job: JobFrame, judgement: Judgement) -> RankFrame | None:
-    """The rank that all others of the job wait for in each step, where a finding says so."""
-    number = waited_for_in_backward(judgement.active, job)
+def late_rank(job: JobFrame, active: Iterable[Finding]) -> RankFrame | None:
+    """The rank that all others of the job wait for in each step, where an active finding says so."""
+    number = waited_for_in_backward(active, job)
+    if number is None:
+        return None
     return next((rank for rank in job.living if rank.rank == number), None)
 
 

@@ -1,0 +1,46 @@
+"""What the help says of findings, in the order in which a line tells it."""
+
+from __future__ import annotations
+
+from ..drawing.explanations import Term
+
+LINE_TERMS = (
+    Term(
+        "a line",
+        "How bad (mark), id of the rule, its name, what it is about, for how long, how sure, and the "
+        "values that "
+        "prove it. The same on several GPUs or ranks is one line.",
+    ),
+    Term(
+        "explains:", "Symptoms of the finding above: mended with it, and not counted on their own."
+    ),
+    Term("next:", "What to do first. Key 6 has the whole runbook."),
+    Term("suspected", "Not certain yet: it must last for some time before it counts."),
+    Term(
+        "not seen for",
+        "What it is about has not been read for so long; it counts until it is read again.",
+    ),
+    Term(
+        "not evaluated",
+        "Rules that cannot judge here, for a value that they need is not read; the reason follows.",
+    ),
+    Term("nothing found", "Every rule could look, and none has found anything."),
+)
+LIST_TERMS = (
+    Term(
+        "list",
+        "Mark, id of the rule, its name, what it is about and for how long. Those under a fold are "
+        "symptoms of the "
+        "one above; seen: not certain yet; gone: how long ago it ended.",
+    ),
+    Term("suspected", "Not certain yet: it must last for some time before it counts."),
+    Term("cleared", "Findings that have ended."),
+    Term("Evidence", "The values that prove the selected finding, with what they are compared to."),
+    Term("Next", "What to do first."),
+    Term("Explained by", "The cause of which this is a symptom."),
+    Term("Explains", "Symptoms of this finding."),
+    Term(
+        "not evaluated",
+        "Rules that cannot judge here, for a value that they need is not read; the reason follows.",
+    ),
+)

@@ -1,0 +1,56 @@
+"""What the help says of the ledger: where the time of each rank went."""
+
+from __future__ import annotations
+
+from ..drawing.explanations import Section, Term
+from ..drawing.glyphs import BLOCK
+from .ledger import letter_of
+
+_SHARES = {
+    "compute": "forward, backward and optimizer",
+    "data": "waits for input: the DataLoader",
+    "h2d": "copies to the GPU (host to device)",
+    "comm": "communication with other ranks, and waits for them",
+    "stalled": "no step ends although it waits for no rank; taken off the phase that it is stuck in",
+    "checkpoint": "saves the model",
+    "eval": "evaluates",
+    "compile": "compiles: torch.compile or Triton",
+    "startup": "starts: imports, process groups, first batches",
+    "gc": "Python collects garbage",
+    "sync": "waits for the GPU",
+    "idle": "waits for whoever types, in a notebook or at a prompt",
+    "other": "everything else",
+}
+_ORIGINS = (
+    Term(
+        "measured",
+        "How the shares are known: the probe in the process has written down each phase.",
+    ),
+    Term(
+        "sampled",
+        "How the shares are known: from stacks that py-spy took (they tell of the host, not of the GPU).",
+    ),
+    Term(
+        "inferred",
+        "How the shares are known: worked out, from threads in /proc, or by taking waits for a late "
+        "rank out of the backward.",
+    ),
+)
+
+
+def explained(text: str, *, shaded: bool) -> Section:
+    """The shares and origins that stand in a picture; the bar has letters where there are no colors."""
+    bar = Term(
+        f"r0 {letter_of('compute') if shaded else BLOCK}",
+        "A bar a rank: the phases' shares of the host time in the last 60 s, or of what has been seen"
+        " of it. Ranks "
+        "that differ little share a line where there is little room.",
+    )
+    shares = [
+        Term(f"{letter_of(name)} {name}" if shaded else name, about)
+        for name, about in _SHARES.items()
+        if f"{name} " in text
+    ]
+    return Section(
+        "Where the time went", [bar, *shares, *(term for term in _ORIGINS if term.name in text)]
+    )
