@@ -111,8 +111,12 @@ class Collector:
         """One sample each interval, for ever, on time whatever the sources do."""
         due = self._clock()
         while True:
-            self._ask_all(due + self._interval * GRACE_RATIO)
-            yield self._sample()
+            # Where this process woke late, the sources have their time all the same.
+            self._ask_all(max(due, self._clock()) + self._interval * GRACE_RATIO)
+            sample = self._sample()
+            left = self._clock()
+            yield sample
+            self._lost.away(self._clock() - left)
             # A reader that came late gets the next sample in its own time, not a burst.
             began, due = due, max(due + self._interval, self._clock())
             if self._sleep_until(due, began + MIN_INTERVAL_SECONDS):
@@ -163,7 +167,7 @@ class Collector:
         began = self._clock()
         with contextlib.suppress(Empty):
             self._news.get(timeout=max(0.0, seconds))
-        self._lost.late(self._clock() - began - seconds)
+        self._lost.waited(seconds, self._clock() - began)
 
     def _look(self, hanging: Sequence[SourceRunner] = (), *, now: bool = False) -> float:
         """See who was not run, every now and then or now.

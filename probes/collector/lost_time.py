@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 
 from ..model.starvation import Starvation
@@ -30,12 +31,19 @@ class LostTime:
         self._thread = threading.get_native_id()
         self._looked = self._told = clock()
         self._late = 0.0
+        self._away = 0.0
+        self._ran = time.thread_time()
         self._lost = 0.0
         self._stopped = 0.0
 
-    def late(self, seconds: float) -> None:
-        """It woke so much later than it meant to."""
-        self._late += max(0.0, seconds)
+    def waited(self, meant: float, seconds: float) -> None:
+        """It waited for so long, which is longer than it meant to where it was not run."""
+        self._late += max(0.0, seconds - meant)
+        self._away += seconds
+
+    def away(self, seconds: float) -> None:
+        """It was with whoever takes its samples, who may be slow himself."""
+        self._away += seconds
 
     def look(self, *, now: bool) -> tuple[float, float] | None:
         """Seconds since the last look, and how many of them were lost; ``None`` where that was just now."""
@@ -45,10 +53,17 @@ class LostTime:
             return None
         self._looked = moment
         waited = self._own().look(elapsed)
-        late, self._late = min(elapsed, self._late), 0.0
+        late = min(elapsed, self._late + self._unexplained(elapsed, waited))
+        self._late = self._away = 0.0
         if late - waited >= _STOPPED_SECONDS:
             self._stopped += late - waited
         return elapsed, max(late, waited)
+
+    def _unexplained(self, elapsed: float, waited: float) -> float:
+        """Seconds in which it neither ran nor waited for anything: it was stopped in the midst of its work."""
+        before, self._ran = self._ran, time.thread_time()
+        idle = elapsed - self._away - waited - (self._ran - before)
+        return idle if idle >= _STOPPED_SECONDS else 0.0
 
     def add(self, seconds: float) -> None:
         """So much was lost since the look before: by this thread, or by one that it waited for."""
@@ -71,4 +86,5 @@ class LostTime:
         thread = threading.get_native_id()
         if thread != self._thread:
             self._thread, self._wait = thread, ThreadWait(os.getpid(), thread)
+            self._ran = time.thread_time()
         return self._wait

@@ -14,6 +14,7 @@ from pathlib import Path
 from .thread_wait import ThreadWait
 
 _STARVED_RATIO = 0.5
+_WORTH_SECONDS = 0.5
 
 
 class Patience:
@@ -47,6 +48,8 @@ class Patience:
     @property
     def starved(self) -> bool:
         """Whether most of the time was lost: then silence means nothing."""
+        if self.starved_seconds < _WORTH_SECONDS:
+            return False
         return self.starved_seconds > _STARVED_RATIO * (self.starved_seconds + self.waited_seconds)
 
     def again(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ class ThreadWait:
     """
 
     def __init__(self, pid: int, tid: int, root: Path = Path("/")) -> None:
+        self._tid = tid
         self._folder = f"{root}/proc/{pid}/task/{tid}".replace("//", "/")
         self._last = self._counted()
         self._ahead = 0.0
@@ -59,6 +61,8 @@ class ThreadWait:
             return None
 
     def _runnable(self) -> bool:
+        if self._tid == threading.get_native_id():
+            return False  # it runs: it is the one that asks
         try:
             with open(f"{self._folder}/stat", "rb") as file:  # noqa: PTH123 - as above
                 return file.read().rpartition(b")")[2].split()[:1] == [b"R"]

@@ -48,7 +48,7 @@ class Silence:
         if self._patience is not None:
             self._patience.look(meant_seconds)
         elif self.seconds > late_after:
-            self._patience = Patience(os.getpid(), *self._pids())
+            self._patience = Patience(os.getpid(), *self._pids(), clock=self._clock)
 
     @property
     def seconds(self) -> float:
