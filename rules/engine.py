@@ -234,7 +234,10 @@ class Engine:
         present = [_finding(case, frame) for case in self._cases.values()]
         gone = [finding for _, finding in reversed(self._cleared)]
         present.sort(key=_urgency)
-        can = lambda cause, symptom: self._by_id[cause.id].can_explain(symptom, frame)
+
+        def can(cause: Finding, symptom: Finding) -> bool:
+            return self._by_id[cause.id].can_explain(symptom, frame)
+
         return (*with_causes(present, self._explains, self._job_wide, can), *gone)
 
     def _forget(self) -> None:
