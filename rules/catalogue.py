@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .device.beyond_repair import BeyondRepair
 from .device.clock_stuck_low import ClockStuckLow
 from .device.driver_not_answering import DriverNotAnswering
 from .device.fan_stopped import FanStopped
+from .device.gpu_in_bad_state import GpuInBadState
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
 from .device.power_cap import PowerCap
+from .device.recovery_action import RecoveryAction
 from .device.row_remap_pending import RowRemapPending
 from .device.thermal_slowdown import ThermalSlowdown
 from .device.uncorrectable_memory_error import UncorrectableMemoryError
@@ -71,6 +74,9 @@ RULES: tuple[type[Rule], ...] = (
     UtilizationLow,
     UtilizationWithoutWork,
     FanStopped,
+    GpuInBadState,
+    RecoveryAction,
+    BeyondRepair,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
     CollectiveMismatch,

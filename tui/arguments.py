@@ -268,7 +268,7 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
         type=values.seconds,
         default=default(None),
         metavar="SECONDS",
-        help="without a screen: end after so long, whatever hangs or gets no CPU (8 in which it was "
+        help="without a screen: end after so long, whatever hangs or gets no CPU (10 in which it was "
         "run, 60 at most)",
     )
     parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")

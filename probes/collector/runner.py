@@ -12,6 +12,7 @@ from ..model.sample import SourceState, SourceStatus
 from ..scheduling.thread_wait import ThreadWait
 from ..scheduling.words import starved_sentence
 from ..sources.protocol import Part, Source, SourceError
+from .sound import sound
 
 _log = logging.getLogger(__name__)
 
@@ -127,9 +128,12 @@ class SourceRunner:
         state: SourceState = "ok"
         reason = ""
         try:
-            parts = self._source.read()
-            if refused := {type(part) for part in parts} - self._kinds:
-                parts = tuple(part for part in parts if type(part) not in refused)
+            given = self._source.read()
+            refused = {type(part) for part in given} - self._kinds
+            parts, reason = sound([part for part in given if type(part) not in refused])
+            if reason and not parts:  # all that it gave; what was read before stays, and grows old
+                parts, state = None, "failed"
+            if refused:
                 state, reason = "failed", _refusal(refused)
         except SourceError as error:
             state, reason = error.status, error.reason

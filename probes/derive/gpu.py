@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ..model.driver_errors import fault_text
 from ..model.frame import Frame
 from ..model.gpu_frames import GpuFrame, NvlinkFrame, stale_after_seconds
 from ..model.gpu_readings import GpuReading, gpu_source_name
@@ -16,10 +17,12 @@ from ..model.reading import Missing
 from ..model.sample import Sample
 from .counters import since
 from .extend import extend
+from .latched_faults import faults_at_start
 from .nvlink import derive_nvlinks, errors_since_start
 from .pci_levels import normal_bus_id
 from .rates import counter_rates
 from .topology import places_of
+from .unanswered_gpus import unanswered_gpus
 
 PCIE_LANE_BYTES_PER_SECOND = {
     1: 2.5e9 / 8 * 8 / 10,
@@ -62,7 +65,10 @@ def derive_gpus(
         for reading in current.gpus
     }
     for index, gpu in before.items():
-        rows.setdefault(index, _vanished(gpu, current))
+        if index not in rows and gpu.ever_read:
+            rows[index] = _vanished(gpu, current)
+    for reading in unanswered_gpus(current):
+        rows.setdefault(reading.index, reading)
     return tuple(
         _with_rank(rows[index], on.get(index), before.get(index)) for index in sorted(rows)
     )
@@ -87,9 +93,10 @@ def _derive_gpu(
     links = derive_nvlinks(reading.nvlinks, previous.nvlinks if previous else None)
     age = max(0.0, sample.monotonic_seconds - reading.monotonic_seconds)
     status, reason = _status(reading, age, sample)
-    if status == "lost":
+    if status in ("lost", "failed"):
         silent = [name for name in reading.__struct_fields__ if getattr(reading, name) is None]
-        missing = dict.fromkeys([*missing, *silent], "GPU is lost")
+        why = "GPU is lost" if status == "lost" else f"driver says: {reason}"
+        missing = dict.fromkeys([*missing, *silent], why)
         age = _age_of_last_values(previous, before, sample)
     return extend(
         GpuFrame,
@@ -97,8 +104,10 @@ def _derive_gpu(
         **derived,
         status=status,
         status_reason=reason,
+        ever_read=status in ("ok", "stale") or (previous is not None and previous.ever_read),
         age_seconds=age,
         **_ecc(reading, previous, missing),
+        faults_at_start=faults_at_start(reading, previous),
         nvlinks=links,
         nvlink_errors_since_start=_nvlink_errors(links, missing),
         pcie_replays_since_start=_replays(reading, previous, missing),
@@ -171,7 +180,7 @@ def _limits(reading: GpuReading, missing: Missing) -> dict[str, Any]:
 
 
 def _age_of_last_values(previous: GpuFrame | None, before: Frame | None, sample: Sample) -> float:
-    """A lost GPU is asked again and again, but what it reported before is what grows old."""
+    """A GPU without values is asked again and again, but what it reported before is what grows old."""
     if previous is None or before is None:
         return 0.0
     return previous.age_seconds + sample.monotonic_seconds - before.monotonic_seconds
@@ -191,6 +200,8 @@ def _slot(place: PciPlace | None, missing: Missing) -> dict[str, int | None]:
 def _status(reading: GpuReading, age: float, sample: Sample) -> tuple[str, str]:
     if reading.lost:
         return "lost", "the driver says that this GPU is lost"
+    if reading.fault_code and not reading.failed_calls:
+        return "failed", fault_text(reading.fault_code)
     if age > stale_after_seconds(sample.interval_seconds):
         return "stale", _source_reason(reading.index, sample)
     return "ok", ""
@@ -267,7 +278,7 @@ def _with_rank(
     if on is not None:
         rank, job_id = on
         return msgspec.structs.replace(gpu, rank=rank.rank, job_id=job_id)
-    if gpu.status == "lost" and previous is not None:
-        # A lost GPU lists no processes; whose it was is what people ask first.
+    if gpu.status in ("lost", "failed") and previous is not None:
+        # Such a GPU lists no processes; whose it was is what people ask first.
         return msgspec.structs.replace(gpu, rank=previous.rank, job_id=previous.job_id)
     return gpu

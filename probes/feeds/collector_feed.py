@@ -11,7 +11,7 @@ from functools import partial
 
 from ..model.sample import Sample
 from ..scheduling.patience import Patience
-from ..wire.codec import Splitter, WireError, decode, encode
+from ..wire.codec import Message, Splitter, UnreadableMessage, WireError, decode, encode
 from ..wire.command import Attach, Command, Stop
 from ..wire.messages import Hello, Reply
 from .child import PIPE_BYTES, Child, forked, readable, spawned
@@ -61,7 +61,9 @@ class CollectorFeed:
         self._swap = threading.Lock()
         """Held while the child is exchanged, and by who must not meet that."""
         self._child = Child(forked(partial(_collect, self._requested)))
-        self._early: list[Sample | Reply] = []
+        self._early: list[Sample | Reply | Notice] = []
+        self._unreadable = False
+        """That a message could not be read has been said."""
         self._splitter = Splitter()
 
     @property
@@ -100,7 +102,7 @@ class CollectorFeed:
                     raise
                 yield from self._restart(str(ended), self._backoff)
 
-    def _read(self, deadline: float = math.inf) -> Iterator[Sample | Reply]:
+    def _read(self, deadline: float = math.inf) -> Iterator[Sample | Reply | Notice]:
         """What arrives until the deadline, on the monotonic clock."""
         try:
             while self._has_news(deadline):
@@ -108,7 +110,7 @@ class CollectorFeed:
                 if not data:
                     break
                 for body in self._splitter.feed(data):
-                    message = decode(body)
+                    message = self._decoded(body)
                     if message is not None and not isinstance(message, Hello):
                         yield message
             else:
@@ -118,6 +120,16 @@ class CollectorFeed:
         if not self._closing.is_set():
             how = self._child.ended_within(KILL_SECONDS) or "its output was closed"
             raise CollectorEnded(f"the collector ended unexpectedly ({how})")
+
+    def _decoded(self, body: bytes) -> Message | Notice | None:
+        """The message; one that cannot be read is left out, which is said once."""
+        try:
+            return decode(body)
+        except UnreadableMessage as error:
+            if self._unreadable:
+                return None
+            self._unreadable = True
+            return Notice(f"a message of the collector could not be read and is left out ({error})")
 
     def _ended(self, sample: Sample) -> list[Notice]:
         """Which of the processes to watch are not there any more."""

@@ -26,6 +26,8 @@ class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
     status: GpuStatus = "ok"
     age_seconds: float = 0.0
     status_reason: str = ""
+    ever_read: bool = True
+    """``False``: the driver has not answered once about it, and only its number is known."""
     pcie_generation_slot_max: int | None = None
     """Of the slot alone, as the bridge above the card tells it."""
     pcie_width_slot_max: int | None = None
@@ -44,6 +46,8 @@ class GpuFrame(GpuReading, frozen=True, kw_only=True, omit_defaults=False):
     """Growth of the volatile counter since this monitor first saw it."""
     ecc_uncorrected_at_start: int | None = None
     """What the counter showed then."""
+    faults_at_start: tuple[str, ...] = ()
+    """Fields of faults that last until a reset, and were there when this monitor first looked."""
     rank: int | None = None
     job_id: str | None = None
 

@@ -67,6 +67,10 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     numa_node: int | None = None
     lost: bool = False
     """The driver says that this GPU is lost: it keeps its identity and has no values."""
+    fault_code: int = 0
+    """The NVML code that the driver returns as for a GPU in a bad state, such as 16 or 999; 0: none."""
+    failed_calls: tuple[str, ...] = ()
+    """The calls that return it; empty where all do, and then there are no values."""
 
     utilization_ratio: float | None = None
     """Share of the time in which any kernel ran: NVML's, and the coarsest of them all."""
@@ -155,6 +159,13 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     remap_failed: bool | None = None
     retired_pages: int | None = None
     retired_pages_pending: bool | None = None
+    bank_remap_pending: bool | None = None
+    channel_repair_pending: bool | None = None
+    tpc_repair_pending: bool | None = None
+    unrepairable_memory: bool | None = None
+    """The chip has memory errors for which it has no repair left."""
+    sram_threshold_exceeded: bool | None = None
+    """More uncorrectable errors of its SRAM than NVIDIA lets a board have."""
     recovery_action: str | None = None
     """What the driver asks for: ``none``, ``gpu reset``, ``node reboot``, ``drain p2p``…"""
 
@@ -187,6 +198,15 @@ class XidReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
 
 
+_GPU_SOURCE = "nvml gpu "
+
+
 def gpu_source_name(index: int) -> str:
     """Name of the source that reads the GPU of that NVML index."""
-    return f"nvml gpu {index}"
+    return f"{_GPU_SOURCE}{index}"
+
+
+def gpu_source_number(name: str) -> int | None:
+    """The number of the GPU that a source of that name reads; ``None`` for other sources."""
+    number = name.removeprefix(_GPU_SOURCE)
+    return int(number) if name.startswith(_GPU_SOURCE) and number.isdecimal() else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-GpuStatus = Literal["ok", "stale", "lost"]
+GpuStatus = Literal["ok", "stale", "lost", "failed"]
+"""``failed``: the driver answers everything about it with an error that is no refusal."""
 
 
 Origin = Literal["measured", "sampled", "inferred"]

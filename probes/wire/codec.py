@@ -30,6 +30,10 @@ class WireError(Exception):
     """The bytes are not a stream of ours, or damaged. The text is one sentence for people."""
 
 
+class UnreadableMessage(WireError):
+    """One message is not what it should be; those after it may be."""
+
+
 class _Envelope(msgspec.Struct):
     type: str = ""
 
@@ -51,7 +55,7 @@ def encode(message: Message | Command) -> bytes:
     """
     try:
         body = _encoder.encode(message)
-    except (OverflowError, UnicodeEncodeError) as error:
+    except (OverflowError, UnicodeEncodeError, TypeError, RecursionError) as error:
         raise WireError(f"a message was not sent, for a value in it: {error}") from error
     if len(body) > MAX_MESSAGE_BYTES:
         raise WireError(f"a message of {len(body)} bytes is over the limit; it was not sent")
@@ -112,14 +116,15 @@ def decode(body: bytes) -> Message | None:
     """The message of a body, or ``None`` where its type is of a later program than this one.
 
     Raises:
-        WireError: when the bytes are not a message, or a hello announces another schema.
+        UnreadableMessage: when the bytes are not a message.
+        WireError: when a hello announces another schema.
     """
     try:
         if _decode_envelope(body).type not in _KNOWN_TYPES:
             return None
         message: Message = _decode_message(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise WireError(f"the stream is damaged: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UnreadableMessage(f"the stream is damaged: {error}") from error
     if isinstance(message, Hello) and message.schema_version != WIRE_SCHEMA_VERSION:
         raise WireError(
             f"the other end is gputop {message.program_version} with sample schema "

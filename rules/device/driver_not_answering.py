@@ -84,9 +84,11 @@ class DriverNotAnswering(Rule):
         subject = Subject(kind="node", id=frame.node)
         source = frame.source(_SOURCE)
         busy = (source.busy_seconds or 0.0) if source else 0.0
-        gone = source is not None and source.status == "failed" and bool(frame.gpus)
+        # A driver that answers with an error about each GPU does answer: HW216 and HW208 tell of it.
+        told = all(gpu.status in ("failed", "lost") for gpu in frame.gpus)
+        gone = source is not None and source.status == "failed" and bool(frame.gpus) and not told
         all_silent = len(silent) >= 2 and all(
-            gpu.index in silent or gpu.status == "lost" for gpu in frame.gpus
+            gpu.index in silent or gpu.status in ("lost", "failed") for gpu in frame.gpus
         )
         if not all_silent and not gone and busy < self.limit["age_seconds"]:
             return Verdict(subject=subject, holds=False)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...probes.model.driver_errors import fault_text
+from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict
 from ..rule import Rule, Scene, gpu_subject
 
@@ -27,7 +29,7 @@ class GpuLost(Rule):
     id = "HW208"
     name = "GPU lost"
     severity = "error"
-    hold_seconds = 2.0
+    hold_seconds = 0.5  # one reading is not enough, the second one is
     explains = ("HST107", "HW209", "HW210", "HW211")
     next_step = "End the job, take this node out of the queue and restart the host."
 
@@ -41,7 +43,14 @@ class GpuLost(Rule):
                 holds=True,
                 evidence=(
                     Evidence(signal="status", value=gpu.status_reason or gpu.status),
+                    *_code(gpu),
                     Evidence(signal="age_seconds", value=gpu.age_seconds, unit="seconds"),
                     Evidence(signal="pci_bus_id", value=gpu.pci_bus_id),
                 ),
             )
+
+
+def _code(gpu: GpuFrame) -> tuple[Evidence, ...]:
+    if not gpu.fault_code:
+        return ()
+    return (Evidence(signal="driver says", value=fault_text(gpu.fault_code)),)

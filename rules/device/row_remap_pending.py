@@ -3,13 +3,16 @@ from __future__ import annotations
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
+from ._before import before_evidence
+
+_FLAGS = ("remap_failed", "remap_pending", "retired_pages_pending", "bank_remap_pending")
 
 
 class RowRemapPending(GpuRule):
     """Row remap pending or failed.
 
     Meaning:
-        The GPU wants to replace a bad row (before Ampere: a page) of its memory. Pending: it will,
+        The GPU wants to replace a bad row (a bank; before Ampere: a page) of its memory. Pending: it will,
         at the next reset. Failed: it has no spare row left for it.
     Impact:
         Pending costs nothing by itself, but until the reset the bad row can be hit again and end
@@ -27,21 +30,18 @@ class RowRemapPending(GpuRule):
     short = "remap pending"
     severity = "warning"
     severities = ("warning", "error")
-    needs_any = ("remap_pending", "remap_failed", "retired_pages_pending")
+    needs_any = _FLAGS
     thresholds = {
         "remapped_rows": Threshold(512.0, "rows", "Azure, DCGM: more is a reason to return")
     }
     hold_seconds = 0.0
+    explains = ("HW217",)
     next_step = "Reset this GPU as soon as the job has ended."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
         rows = gpu.remapped_rows_uncorrected
         worn = rows is not None and rows > self.limit["remapped_rows"]
-        flags = [
-            signal
-            for signal in ("remap_failed", "remap_pending", "retired_pages_pending")
-            if getattr(gpu, signal)
-        ]
+        flags = [signal for signal in _FLAGS if getattr(gpu, signal)]
         if not flags and not worn:
             return Verdict(subject=gpu_subject(gpu), holds=False)
         return Verdict(
@@ -51,6 +51,7 @@ class RowRemapPending(GpuRule):
             severity="error" if gpu.remap_failed else "warning",
             evidence=(
                 *(Evidence(signal=signal, value="yes") for signal in flags),
+                *before_evidence(gpu, *flags),
                 compared(
                     "remapped_rows_uncorrected",
                     None if rows is None else float(rows),

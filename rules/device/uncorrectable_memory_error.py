@@ -4,17 +4,23 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
+from ._before import before_evidence
 from ._xid_codes import UNCORRECTED_CODES
 
 _FRESH_SECONDS = 600.0
+_RESET = (
+    "Reset this GPU as soon as the job has ended, so that the bad row is replaced; if the count grows "
+    "again, have the board replaced."
+)
 
 
 class UncorrectableMemoryError(GpuRule):
     """Uncorrectable memory error.
 
     Meaning:
-        Since this monitor started, the GPU has counted memory errors that ECC could not correct.
-        The lifetime count is history and shown as such; only growth is a finding.
+        The GPU has counted memory errors that ECC could not correct: since this monitor started,
+        or before, but since the driver was loaded or the GPU was reset last (the volatile count);
+        those say "before this watch". The lifetime count is history, and shown as such.
     Impact:
         The data that was hit is lost. The driver ends the processes that used it (Xid 48, 94 or
         95); one that went on may compute with wrong numbers.
@@ -36,14 +42,14 @@ class UncorrectableMemoryError(GpuRule):
     needs = ("ecc_uncorrected_since_start",)
     thresholds = {"errors": Threshold(1.0, "errors", "GCM and Azure: any")}
     hold_seconds = 0.0
-    explains = ("HW205", "HW210", "HW211")
+    explains = ("HW205", "HW210", "HW211", "HW217")
     next_step = "Drain this GPU and reset it; start the job again from its last good checkpoint."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
         count = gpu.ecc_uncorrected_since_start or 0
         witness = _second_witness(gpu, scene.frame)
-        if count == 0 and witness is not None and witness.signal == "xid":
-            # Of before the start, but so fresh that the driver's report of it is still at hand.
+        before = count < self.limit["errors"]
+        if before:
             count = gpu.ecc_uncorrected or 0
         if count < self.limit["errors"]:
             return Verdict(subject=gpu_subject(gpu), holds=False)
@@ -51,8 +57,10 @@ class UncorrectableMemoryError(GpuRule):
             subject=gpu_subject(gpu),
             holds=True,
             severity="error" if witness else "warning",
+            name="memory error before this watch" if before else None,
             evidence=(
                 compared("uncorrected errors", float(count), self.limit["errors"], "errors"),
+                *(before_evidence(gpu, "ecc_uncorrected") if before else ()),
                 *((witness,) if witness else ()),
                 Evidence(
                     signal="ecc_uncorrected_lifetime",
@@ -60,6 +68,7 @@ class UncorrectableMemoryError(GpuRule):
                     unit="errors",
                 ),
             ),
+            next_step=_RESET if before else None,
         )
 
 

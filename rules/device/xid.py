@@ -6,7 +6,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_readings import XidReading
 from ..finding import SEVERITY_ORDER, Evidence, Subject, Verdict
 from ..rule import Rule, Scene, Threshold, gpu_subject
-from ._xid_codes import XidMeaning, xid_meaning
+from ._xid_codes import UNKNOWN_XID, XidMeaning, xid_meaning
 
 _MOST_SHOWN = 5
 _SOURCE = "nvml events"
@@ -51,6 +51,9 @@ class Xid(Rule):
         "HW209",
         "HW210",
         "HW211",
+        "HW216",
+        "HW217",
+        "HW218",
     )
     next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
 
@@ -102,7 +105,10 @@ def _subject(place: str, frame: Frame) -> Subject:
 
 def _evidence(xid: XidReading) -> Evidence:
     victim = "" if xid.pid is None else f", process {xid.pid}"
-    return Evidence(signal="xid", value=f"{xid.code}: {xid_meaning(xid.code).meaning}{victim}")
+    row = xid_meaning(xid.code)
+    # What the driver itself says is all that there is to go by.
+    text = f", the driver says: {xid.text}" if row is UNKNOWN_XID and xid.text else ""
+    return Evidence(signal="xid", value=f"{xid.code}: {row.meaning}{text}{victim}")
 
 
 def _next_step(xid: XidReading, row: XidMeaning, frame: Frame) -> str:

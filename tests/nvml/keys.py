@@ -15,6 +15,8 @@ _DEVICE_KEYS = (
     "lost_at_start",
     "xid",
     "field.*.error",
+    "field.*.type",
+    "field.*.raw",
     "process.*",
     "memory.free",
     "memory.bus_width",

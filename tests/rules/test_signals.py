@@ -23,8 +23,8 @@ from gputop.rules.catalogue import RULES
 from gputop.rules.history import ERROR_KINDS, History
 from gputop.rules.link._ports import PortRule
 from gputop.rules.rule import CgroupRule, GpuRule, HostRule, ProcessRule, Rule
-from gputop.tui.commands.doctor_sources import _MOVING
 from gputop.tui.drawing.finding_words import words_of
+from gputop.tui.drawing.missing import _MOVING
 from gputop.tui.drawing.roles import ROLES
 
 from support.rules_scenes import frames, healthy

@@ -15,8 +15,14 @@ from ...probes.model.rank_activity import ExitedRank
 from ...rules.finding import Finding, Judgement, NotEvaluated
 from ..console.exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from ..console.output import say, say_json
-from ..drawing.missing import HELP_WITHOUT_DRIVER, why_processes_unread
-from ..reports.diagnosis_text import as_text, silent_gpus, unseen_gpus
+from ..drawing.missing import (
+    HELP_WITHOUT_DRIVER,
+    all_refused,
+    silent_gpus,
+    unreadable_gpus,
+    why_processes_unread,
+)
+from ..reports.diagnosis_text import as_text, unseen_gpus
 from ..reports.rank_lines import without_ended
 from ..reports.worker_stack import WorkerStack
 from ..session.asked_process import AskedProcess, until
@@ -94,7 +100,7 @@ def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Names
     shown = _findings(judgement, job)
     weighty = [finding for finding in shown if finding.severity != "info"]
     unseen = unseen_gpus(judgement.frame) if job is None else ""
-    if weighty or not unseen:
+    if weighty or not unseen or judgement.frame.gpus:
         if options.format == "json":
             say_json(as_json(judgement, job, shown))
         else:
@@ -103,7 +109,12 @@ def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Names
         return complain(ended, FINDINGS) if ended else FINDINGS
     if ended:
         return complain(ended, COULD_NOT_LOOK)
-    return complain(f"{unseen}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK) if unseen else OK
+    if unseen:
+        return complain(f"{unseen}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
+    if unreadable_gpus(judgement.frame):
+        return FINDINGS  # it may not have lasted for long enough, but nobody may call it well
+    refused = all_refused(judgement.frame) if job is None else ""
+    return complain(refused, COULD_NOT_LOOK) if refused else OK
 
 
 def has_ended(asked: AskedProcess) -> str:

@@ -14,11 +14,12 @@ from ...probes.derive.frame import derive
 from ...probes.feeds.collector_feed import CollectorFeed
 from ...probes.feeds.protocol import FeedError
 from ...probes.jobs.ownership import job_of
+from ...probes.model.gpu_readings import gpu_source_number
 from ...probes.model.sample import Sample, SourceStatus
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import plain_text
-from .doctor_sources import gpu_number, statuses
+from .doctor_sources import statuses
 
 PATIENCE_SECONDS = 4.0
 """For a source that takes its time to answer."""
@@ -60,7 +61,9 @@ def examine(options: Namespace) -> int:
         say(as_text(found))
     if pid is not None:
         return OK if any(method.open for method in found.access_methods) else COULD_NOT_LOOK
-    if any(gpu_number(each.name) is not None and each.status == "ok" for each in found.sources):
+    if any(
+        gpu_source_number(each.name) is not None and each.status == "ok" for each in found.sources
+    ):
         return OK
     return complain(_why_no_gpu(found.sources), COULD_NOT_LOOK)
 
@@ -93,7 +96,7 @@ def _why_no_gpu(sources: Sequence[SourceStatus]) -> str:
     for source in sources:
         if source.name == "nvml" and source.status != "ok":
             return f"no GPU can be looked at: NVML is {source.status}, {source.reason}"
-    closed = [each for each in sources if gpu_number(each.name) is not None]
+    closed = [each for each in sources if gpu_source_number(each.name) is not None]
     if closed:
         return (
             f"no GPU can be looked at: {closed[0].name} is {closed[0].status}, {closed[0].reason}"

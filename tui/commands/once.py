@@ -11,13 +11,15 @@ from textwrap import wrap
 from ...probes.feeds.protocol import FeedError
 from ...probes.model.frame import Frame
 from ...rules.finding import Judgement
-from ..console.exits import COULD_NOT_LOOK, OK, complain
+from ..console.exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import text_of, width_of
 from ..drawing.missing import (
     HELP_WITHOUT_DRIVER,
+    all_refused,
     mute_gpus,
     unread_gpus,
+    unreadable_gpus,
     why_no_gpus,
     why_processes_unread,
 )
@@ -30,8 +32,8 @@ from ..session.watch import Watch
 
 LOOK_SECONDS = 1.0
 """Rates need two readings; these are so far apart."""
-PATIENCE_SECONDS = 4.0
-"""For a driver that takes its time to start."""
+PATIENCE_SECONDS = 6.0
+"""For a driver that takes its time to start, or a GPU to answer; from 5 s on its silence is a finding."""
 PIPE_WIDTH = 132
 _UNCUT = 10_000
 """Cells, for what has no end of its own."""
@@ -51,7 +53,7 @@ def print_once(watch: Watch, options: Namespace) -> int:
         for line in filter(None, (watch.stuck, watch.cut_short)):
             complain(line)
     why = why_no_gpus(judgement.frame)
-    if why and not options.pid:
+    if why and not options.pid and not judgement.frame.gpus:
         return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     unseen = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
     if unseen:
@@ -62,7 +64,10 @@ def print_once(watch: Watch, options: Namespace) -> int:
         say_json(as_json(judgement))
     else:
         say(as_text(judgement, watch, limit=_limit()), ascii_only=options.ascii)
-    return OK
+    why = why or all_refused(judgement.frame)
+    if why and not options.pid:
+        return complain(why, COULD_NOT_LOOK)
+    return FINDINGS if unreadable_gpus(judgement.frame) else OK
 
 
 def _pids(frame: Frame) -> set[int]:
@@ -166,5 +171,6 @@ def _look(watch: Watch, options: Namespace) -> Judgement:
 def _needed_seconds(frame: Frame, options: Namespace) -> float:
     source = frame.source("nvml")
     slow = source is not None and source.status == "stale" and not frame.gpus
-    unread = bool(options.pid) and bool(why_processes_unread(frame))
-    return PATIENCE_SECONDS if slow or unread or mute_gpus(frame) else LOOK_SECONDS
+    unread = mute_gpus(frame) or any(not gpu.ever_read and not gpu.fault_code for gpu in frame.gpus)
+    hidden = bool(options.pid) and bool(why_processes_unread(frame))
+    return PATIENCE_SECONDS if slow or unread or hidden else LOOK_SECONDS

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...probes.model.driver_errors import fault_text
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
-from ...probes.model.gpu_readings import gpu_source_name
+from ...probes.model.gpu_readings import GpuReading, gpu_source_name, gpu_source_number
 from ...probes.model.link_frames import LinkFrame
+from ...probes.model.missing_reasons import NO_PERMISSION, NOT_SUPPORTED
 from ...probes.model.signals import signals_of
 from ...probes.scheduling.words import starved_sentence
 from ...rules.occupancy import why_owner_unseen
@@ -18,16 +20,21 @@ from .target import Target
 
 HELP_WITHOUT_DRIVER = "`gputop demo` shows a simulated node"
 
+REFUSALS = (NO_PERMISSION, NOT_SUPPORTED)
+"""Reasons that say nothing bad of a GPU."""
+_SILENT_SECONDS = 5.0
+_MOVING = tuple(signal.name for signal in signals_of("gpu") if signal.moving)
+"""Every GPU of any age has some of these."""
 _IN_THE_ROW = tuple(signal.name for signal in signals_of("gpu") if signal.in_row)
 
 
 def why_no_gpus(frame: Frame) -> str:
     """Why there are no GPUs to show, in words; empty where there are, or nothing is known of them."""
     source = frame.source("nvml")
-    if frame.gpus or source is None:
+    if source is None or any(gpu.ever_read or gpu.fault_code for gpu in frame.gpus):
         return ""
-    if source.status == "ok":
-        mute = len(mute_gpus(frame))
+    if source.status == "ok" or frame.gpus:
+        mute = len(frame.gpus) + len(mute_gpus(frame))
         return (
             f"the NVIDIA driver does not answer about any of its GPUs ({mute})"
             if mute
@@ -55,13 +62,13 @@ def why_processes_unread(frame: Frame) -> str:
 
 
 def mute_gpus(frame: Frame) -> dict[int, str]:
-    """GPUs that have no row, since they never answered: their number and why not."""
+    """GPUs that have no row yet, since they have not answered so far: their number and why not."""
     rows = {gpu.index for gpu in frame.gpus}
     found: dict[int, str] = {}
     for source in frame.sources:
-        number = source.name.removeprefix("nvml gpu ")
-        if source.status != "ok" and number.isdecimal() and int(number) not in rows:
-            found[int(number)] = source.reason or source.status
+        number = gpu_source_number(source.name)
+        if source.status != "ok" and number is not None and number not in rows:
+            found[number] = source.reason or source.status
     return found
 
 
@@ -84,12 +91,16 @@ def silent_words(frame: Frame, silent: dict[int, str]) -> Iterator[str]:
         starved = all(gets_no_cpu(frame, index) for index in indices)
         one = len(indices) == 1
         what = ("is not read" if one else "are not read") if starved else ""
+        what = "could not be read" if reason in REFUSALS else what
         what = what or ("does not answer" if one else "do not answer")
         yield f"GPU {runs_text(indices)} {what}: {reason}"
 
 
 def gets_no_cpu(frame: Frame, index: int) -> bool:
     """Whether that GPU is silent because this monitor is not run."""
+    gpu = frame.gpu(index)
+    if gpu is not None and gpu.status != "stale":
+        return False  # it was read, whatever it said
     source = frame.source(gpu_source_name(index))
     if source is None or source.busy_seconds is None:
         return frame.starvation is not None
@@ -101,6 +112,49 @@ def _by_reason(gpus: dict[int, str]) -> dict[str, list[int]]:
     for index, reason in gpus.items():
         by_reason.setdefault(reason, []).append(index)
     return by_reason
+
+
+def silent_gpus(frame: Frame) -> dict[int, str]:
+    """GPUs of which nothing is known now, with the reason; empty where no GPU was looked at."""
+    silent = {gpu.index: why for gpu in frame.gpus if (why := _why_silent(gpu))}
+    if frame.gpus:
+        silent |= mute_gpus(frame)
+    return dict(sorted(silent.items()))
+
+
+def unreadable_gpus(frame: Frame) -> tuple[int, ...]:
+    """Those that are in a bad state, lost, or silent for so long that it is one: no refusals."""
+    return tuple(
+        gpu.index
+        for gpu in frame.gpus
+        if gpu.status in ("lost", "failed")
+        or (
+            gpu.status == "stale"
+            and (not gpu.ever_read or gpu.age_seconds >= _SILENT_SECONDS)
+            and not gets_no_cpu(frame, gpu.index)
+        )
+    )
+
+
+def all_refused(frame: Frame) -> str:
+    """That the driver refuses every value of every GPU, and why; empty where it gives any."""
+    reasons = {why_refused(gpu) for gpu in frame.gpus if gpu.status == "ok"}
+    if not reasons or "" in reasons or any(gpu.status != "ok" for gpu in frame.gpus):
+        return ""
+    return f"no GPU can be read: {', '.join(sorted(reasons))}"
+
+
+def why_refused(gpu: GpuReading) -> str:
+    """What the driver says instead of every value; empty where it gives any."""
+    if any(getattr(gpu, field) is not None for field in _MOVING):
+        return ""
+    if gpu.fault_code and not gpu.failed_calls and not gpu.lost:
+        return f"driver says: {fault_text(gpu.fault_code)}"
+    return next((why for field in _MOVING if (why := gpu.missing.get(field))), "")
+
+
+def _why_silent(gpu: GpuFrame) -> str:
+    return why_refused(gpu) if gpu.status == "ok" else gpu.status_reason or gpu.status
 
 
 def why_missing(frame: Frame, target: Target) -> str:

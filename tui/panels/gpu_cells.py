@@ -72,8 +72,8 @@ def _unled(gpu: GpuFrame, width: int) -> str:
 
 def phase(row: GpuRow, width: int) -> Spans:
     """The phase of its rank, and for how long where that is long; words where it does not answer."""
-    if row.gpu.status == "lost":
-        return [(left("lost", width), "error")]
+    if row.gpu.status in ("lost", "failed"):
+        return [(left(row.gpu.status, width), "error")]
     if row.rank is None or row.rank.phase is None:
         return [(left(_unled(row.gpu, width), width), "dim")]
     return phase_spans(row.rank, width)

@@ -38,7 +38,9 @@ def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
         ("Processes", lambda: _processes(gpu, frame)),
         ("Missing", lambda: _missing(gpu)),
     ]
-    if gpu.status == "lost":  # its title says so: there is nothing to be read but who it was
+    if (
+        gpu.status in ("lost", "failed") or not gpu.ever_read
+    ):  # its title says so: there is nothing to be read but who it was
         del groups[2:]
     return grouped_lines(groups, width)
 
@@ -230,7 +232,7 @@ def title_lines(gpu: GpuFrame, width: int) -> list[Line]:
         rates = rate_spans(gpu)
         return [line.extend(rates if spans_width(rates) <= line.room else ()).line()]
     state = f"{gpu.status}: {plain(gpu.status_reason)}"
-    if gpu.age_seconds > 0.0:
+    if gpu.age_seconds > 0.0 and gpu.ever_read:
         state += f" {DOT} last reading {format.duration(gpu.age_seconds)} old"
     if width_of(state) + 2 <= line.room:
         return [line.add(f"  {state}", "error").line()]

@@ -197,8 +197,8 @@ def _line(
     layout: Layout[GpuRow],
 ) -> Line:
     chosen = view.selected == gpu_target(gpu.index)
-    if gpu.status == "lost":
-        return chosen_line(_lost_line(gpu, rank, view.frame, layout.width), chosen)
+    if gpu.status in ("lost", "failed") or not gpu.ever_read:
+        return chosen_line(_valueless_line(gpu, rank, found, view.frame, layout.width), chosen)
     row = GpuRow(gpu, rank, partial(_note, gpu, found, view.frame), partial(_past, view, gpu.index))
     return chosen_line(layout.line(row), chosen)
 
@@ -207,10 +207,13 @@ def _past(view: View, index: int, cells: int) -> list[float | None]:
     return view.history.gpu(index, "utilization_ratio").blocks(PAST_SAMPLES_PER_CELL, cells)
 
 
-def _lost_line(gpu: GpuFrame, rank: RankFrame | None, frame: Frame, width: int) -> Line:
+def _valueless_line(
+    gpu: GpuFrame, rank: RankFrame | None, found: Finding | None, frame: Frame, width: int
+) -> Line:
+    """The row of a GPU of which there is nothing to show but what is wrong with it, and what to do."""
     mark, role = severity_mark("error")
     line = LineBuilder(width).gap().add(f"{gpu.index:>2}", "strong").gap()
-    line.add(f"{mark} GPU is lost: {_why_lost(gpu, frame)}", role)
+    line.add(f"{mark} {_what_is_wrong(gpu, frame)}", role)
     alive = rank is not None and rank.ended_age_seconds is None
     age = rank.phase_unbroken_seconds if rank is not None and alive else None
     if rank is not None and age is not None and age >= _WORTH_SAYING_SECONDS:
@@ -218,9 +221,19 @@ def _lost_line(gpu: GpuFrame, rank: RankFrame | None, frame: Frame, width: int) 
         line.add(f" {DOT} rank {gpu.rank} in {phase} for {format.duration(age)}", "strong")
     elif gpu.rank is not None:
         line.add(f" {DOT} was rank {gpu.rank}", "dim")
-    if gpu.age_seconds >= _WORTH_SAYING_SECONDS:
+    if gpu.age_seconds >= _WORTH_SAYING_SECONDS and gpu.ever_read:
         line.add(f" {DOT} last reading {format.duration(gpu.age_seconds)} old", "dim")
+    if gpu.status == "failed" and found is not None:
+        line.add(f" {DOT} {plain(found.next_step)}", "text")
     return line.line()
+
+
+def _what_is_wrong(gpu: GpuFrame, frame: Frame) -> str:
+    if gpu.status == "lost":
+        return f"GPU is lost: {_why_lost(gpu, frame)}"
+    if gpu.status == "failed":
+        return f"driver says: {plain(gpu.status_reason)}"
+    return plain(gpu.status_reason)
 
 
 def _why_lost(gpu: GpuFrame, frame: Frame) -> str:

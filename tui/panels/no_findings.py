@@ -11,7 +11,7 @@ from ..drawing import format
 from ..drawing.finding_words import not_evaluated_reasons, runs_text
 from ..drawing.glyphs import CLEARED, DOT
 from ..drawing.lines import Line, LineBuilder, paragraph, plain
-from ..drawing.missing import gets_no_cpu
+from ..drawing.missing import gets_no_cpu, silent_gpus
 from ..session.view import Asked, View
 
 
@@ -28,7 +28,10 @@ def nothing_line(view: View, width: int) -> Line:
 
 
 def _without_certainty(view: View) -> str:
-    return "nothing is certain" if view.judgement.suspected else "nothing found"
+    if view.judgement.suspected:
+        return "nothing is certain"
+    # Of a GPU that could not be read nobody knows whether there is something to be found.
+    return "not all was looked at" if silent_gpus(view.frame) else "nothing found"
 
 
 def nothing_lines(view: View, width: int) -> list[Line]:
@@ -102,11 +105,7 @@ def _doubts(view: View) -> Iterator[str]:
         yield suspected
     if view.frame.starvation is not None:
         yield starved_sentence(view.frame.starvation)
-    silent = [
-        gpu.index
-        for gpu in view.frame.gpus
-        if gpu.status != "ok" and not gets_no_cpu(view.frame, gpu.index)
-    ]
+    silent = [index for index in silent_gpus(view.frame) if not gets_no_cpu(view.frame, index)]
     if silent:
         verb = "does" if len(silent) == 1 else "do"
         yield f"GPU {runs_text(silent)} {verb} not answer"

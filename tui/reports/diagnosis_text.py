@@ -17,7 +17,7 @@ from ..drawing.finding_words import (
     sureness_text,
 )
 from ..drawing.lines import plain_text
-from ..drawing.missing import mute_gpus, silent_words, why_no_gpus
+from ..drawing.missing import silent_gpus, silent_words, why_no_gpus
 from ..drawing.rank_words import name_of_rank
 from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
 
@@ -41,7 +41,8 @@ def as_text(
     for finding in findings:
         lines += _finding_lines(finding)
     doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
-    lines += [*_verdict(findings, ended or bool(doubts)), *doubts]
+    partial = bool(ended or doubts)
+    lines += [*_verdict(findings, partial, unread=bool(silent_gpus(frame))), *doubts]
     if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
         lines += [*rank_lines(alive), *ended_lines(job, frame)]
@@ -53,7 +54,7 @@ def _size(job: JobFrame) -> str:
     return here if job.world_size is None else f"{here} of {job.world_size}"
 
 
-def _verdict(findings: Sequence[Finding], partial: object) -> Iterator[str]:
+def _verdict(findings: Sequence[Finding], partial: bool, *, unread: bool) -> Iterator[str]:
     """The sentence where nothing counts; it is no all-clear unless everything could be looked at."""
     if any(each.state == "active" and each.severity != "info" for each in findings):
         return
@@ -61,6 +62,8 @@ def _verdict(findings: Sequence[Finding], partial: object) -> Iterator[str]:
     nothing = "Nothing else" if len(findings) > len(pending) else "Nothing"
     if pending:
         yield f"{nothing} is certain, {len(pending)} suspected: watch longer with --for."
+    elif unread:
+        yield "Not everything could be looked at; in what could, nothing stands out."
     elif partial:
         yield f"{nothing} was found, but not everything could be looked at."
     else:
@@ -95,16 +98,6 @@ def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
 def unseen_gpus(frame: Frame) -> str:
     """Why no GPU was looked at; empty where some were."""
     return why_no_gpus(frame) or ("" if frame.gpus else "NVML was left out")
-
-
-def silent_gpus(frame: Frame) -> dict[int, str]:
-    """Single GPUs that do not answer, with the reason; empty where no GPU was looked at."""
-    silent = {
-        gpu.index: gpu.status_reason or gpu.status for gpu in frame.gpus if gpu.status != "ok"
-    }
-    if frame.gpus:
-        silent |= mute_gpus(frame)
-    return dict(sorted(silent.items()))
 
 
 def _reasons(not_evaluated: Sequence[NotEvaluated]) -> Iterator[str]:

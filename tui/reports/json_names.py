@@ -98,6 +98,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
             ecc_uncorrected_lifetime ecc_uncorrected_errors_lifetime_total
             ecc_uncorrected_since_start ecc_uncorrected_errors_since_first_seen
             ecc_uncorrected_at_start ecc_uncorrected_errors_when_first_seen
+            faults_at_start faults_when_first_seen
             """
         ),
         "nvlink_monotonic_seconds": None,  # a clock of the driver's own

@@ -12,7 +12,7 @@ from ...probes.scheduling.patience import Patience
 from ...probes.scheduling.words import starved_sentence
 from .watch import Watch
 
-HANGS_SECONDS = 8.0
+HANGS_SECONDS = 10.0
 """A collector that is run and says nothing for so long hangs."""
 LONGEST_SECONDS = 60.0
 """Nobody waits longer for one that is not run, unless he says so."""

@@ -17,7 +17,7 @@ from ...model.host_readings import HostReading
 from ...model.reading import Missing
 from ..context import Context
 from ..procfs.files import Descriptors, KeptFiles
-from ..procfs.text import TICKS_PER_SECOND, parse_cpu_list, parse_fields
+from ..procfs.text import TICKS_PER_SECOND, parse_cpu_list, parse_fields, times
 from ..protocol import SourceAbsent
 from .cpu_users import CpuUsers
 from .devices import Devices
@@ -121,15 +121,12 @@ class HostSource:
             "swap_total_bytes",
             "swap_free_bytes",
         )
-        return {
-            name: None if kibibytes is None else kibibytes * 1024
-            for name, kibibytes in zip(names, sizes, strict=True)
-        }
+        return {name: times(kibibytes, 1024) for name, kibibytes in zip(names, sizes, strict=True)}
 
     def _swapped(self) -> dict[str, Any]:
         pages = self._parsed("vmstat", lambda data: parse_fields(data, _SWAPPED)) or (None, None)
         return {
-            name: None if count is None else count * _PAGE_BYTES
+            name: times(count, _PAGE_BYTES)
             for name, count in zip(("swap_in_bytes", "swap_out_bytes"), pages, strict=True)
         }
 

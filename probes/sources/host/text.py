@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ..procfs.text import number, text
+from ..procfs.text import LARGEST, number, text
 
 _SECTOR_BYTES = 512
 """In this file the kernel always counts in these, whatever the disk's own are."""
@@ -148,7 +148,7 @@ def parse_numa_maps(data: bytes) -> dict[int, int] | None:
                     counts.append((node, pages))
         for node, pages in counts:
             found[node] = found.get(node, 0) + pages * size
-    return found or None
+    return {node: size for node, size in found.items() if size <= LARGEST} or None
 
 
 def parse_running_cpu(stat: bytes) -> int | None:

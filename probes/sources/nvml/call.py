@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from ...model.driver_errors import OF_THE_DEVICE, driver_says, is_bad_state
 from ...model.missing_reasons import LOST, NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
-from .names import driver_says
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -21,7 +21,7 @@ U = TypeVar("U")
 
 NEVER = math.inf
 
-_UNINITIALIZED, _NOT_SUPPORTED, _NO_PERMISSION = 1, 3, 4
+_UNINITIALIZED, _NOT_SUPPORTED, _NO_PERMISSION, _UNKNOWN = 1, 3, 4, 999
 _DRIVER_NOT_LOADED, _FUNCTION_NOT_FOUND, _GPU_IS_LOST = 9, 13, 15
 _LIB_RM_VERSION_MISMATCH, _ARGUMENT_VERSION_MISMATCH, _DEPRECATED = 18, 25, 26
 
@@ -37,12 +37,30 @@ _REMEMBERED: dict[int, tuple[str, float]] = {
     _NO_PERMISSION: (NO_PERMISSION, 10.0),
 }
 
+_EVERY_GPU_ANSWERS = frozenset(
+    {
+        "nvmlDeviceGetUUID",
+        "nvmlDeviceGetName",
+        "nvmlDeviceGetPciInfo",
+        "nvmlDeviceGetUtilizationRates",
+        "nvmlDeviceGetMemoryInfo",
+        "nvmlDeviceGetPowerUsage",
+        "nvmlDeviceGetTemperature",
+        "nvmlDeviceGetClockInfo",
+        "nvmlDeviceGetFieldValues",
+        "nvmlDeviceGetComputeRunningProcesses",
+    }
+)
+"""Calls that fail on a GPU in a bad state only. Others have failed with *Unknown Error* on healthy
+ones, as some drivers do where they mean *not supported*."""
+
 
 class GpuLost(Exception):
-    """The driver said that this GPU is lost."""
+    """The driver said that this GPU is lost, by ``code``, or does not know it any more."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: int | None = None) -> None:
         super().__init__(LOST)
+        self.code = code
 
 
 class DriverGone(Exception):
@@ -98,11 +116,16 @@ class Calls:
         """Something was answered, if only with ``not supported``, since `begin`."""
         self.failure = ""
         """The last reason for which the driver did not answer since `begin`."""
+        self.failure_code: int | None = None
+        self.bad_state: dict[str, int] = {}
+        """Since `begin`: call that failed as on a GPU in a bad state → its code."""
 
     def begin(self) -> None:
         """A new reading begins."""
         self.answered = False
         self.failure = ""
+        self.failure_code = None
+        self.bad_state = {}
 
     def ask(self, function: str, *arguments: int) -> Answer[Any]:
         """What the binding's ``function`` says of the device."""
@@ -114,7 +137,7 @@ class Calls:
             return self.refuse(key, NOT_OFFERED)
         try:
             value = call(self.handle, *arguments)
-        except (self.nvml.NVMLError, UnicodeDecodeError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever the binding makes of what it was given
             return self.failed(key, error)
         self.answered = True
         return Answer(value)
@@ -126,7 +149,7 @@ class Calls:
             return Answer(None, refused)
         try:
             value = call()
-        except (self.nvml.NVMLError, UnicodeDecodeError) as error:
+        except Exception as error:  # noqa: BLE001 - as in `ask`
             return self.failed(key, error)
         self.answered = True
         return Answer(value)
@@ -162,10 +185,13 @@ class Calls:
 
     def failed(self, key: Hashable, error: Exception) -> Answer[Any]:
         """The answer that an error of the binding stands for."""
+        if isinstance(error, self.nvml.NVMLError):
+            code = getattr(error, "value", _UNKNOWN)
+            return self.judge(key, code if isinstance(code, int) else _UNKNOWN)
+        self.answered = True
         if isinstance(error, UnicodeDecodeError):
-            self.answered = True
             return Answer(None, "driver gave text that is no UTF-8")
-        return self.judge(key, int(getattr(error, "value", 999)))
+        return Answer(None, f"driver gave what cannot be read ({type(error).__name__})")
 
     def judge(self, key: Hashable, code: int) -> Answer[Any]:
         """The answer that a return code other than success stands for.
@@ -175,11 +201,22 @@ class Calls:
             DriverGone: the driver is no longer there or not the one of the library.
         """
         if code == _GPU_IS_LOST:
-            raise GpuLost
+            raise GpuLost(code)
         if code in _DRIVER_GONE:
             raise DriverGone(code)
         if code in _REMEMBERED:
             self.answered = True
             return self.refuse(key, *_REMEMBERED[code])
-        self.failure = driver_says(code)
+        self.failure, self.failure_code = driver_says(code), code
+        name = _name(key)
+        if code in OF_THE_DEVICE or (name in _EVERY_GPU_ANSWERS and is_bad_state(code)):
+            self.bad_state.setdefault(name, code)
         return Answer(None, self.failure)
+
+
+def _name(key: Hashable) -> str:
+    """Of what was called."""
+    if isinstance(key, str):
+        return key
+    name, *_ = cast("tuple[object, ...]", key) if isinstance(key, tuple) else (key,)
+    return name if isinstance(name, str) else f"field {name}"

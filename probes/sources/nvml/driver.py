@@ -19,17 +19,19 @@ from ...model.gpu_readings import DriverReading
 from ..context import Context
 from ..protocol import Source, SourceAbsent, SourceError
 from ..watchlist import Watchlist
-from .call import Answer, Calls, DriverGone
+from .call import Answer, Calls, DriverGone, GpuLost
 from .errors import NO_BINDING, silent, source_error
 from .gpu import NvmlGpu
 from .pcie import NvmlPcie, PcieRates
 from .session import Gate, Session
 from .topology import NvmlTopology
-from .units import text, word
+from .units import text, up_to, word
 from .xid_events import NvmlEvents
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _CHECK_SECONDS = 5.0
+_MOST_GPUS = 1024
+"""Each gets a thread; more than that is no number of GPUs."""
 
 
 class NvmlDriver:
@@ -59,6 +61,8 @@ class NvmlDriver:
         self._pcie = PcieRates()
         self._sources: list[Source] = []
         self._gpus = 0
+        self._uncounted = ""
+        """Why the driver did not say how many there are."""
         self._pcie_added = False
         self._versions: dict[str, Any] = {}
         self._missing: dict[str, str] = {}
@@ -82,6 +86,8 @@ class NvmlDriver:
             self._check(session, now)
         if self._gate.session is None:
             self._start(now)
+        if self._uncounted and not self._gpus:
+            raise SourceError(f"the NVIDIA driver does not list its GPUs: {self._uncounted}")
         if self._pcie.wanted and not self._pcie_added:
             self._pcie_added = True
             self._add(NvmlPcie(self._gate, self._pcie, self._clock))
@@ -170,6 +176,9 @@ class NvmlDriver:
         except DriverGone as error:
             _shutdown(nvml)
             raise self._source_error(nvml, error.code) from error
+        except GpuLost as error:
+            _shutdown(nvml)
+            raise SourceError(str(error)) from error
         return Session(nvml)
 
     def _describe(self, nvml: Any) -> None:
@@ -193,8 +202,15 @@ class NvmlDriver:
     def _count(self, session: Session) -> None:
         """Add a source for each GPU not seen before. One that is gone keeps its own."""
         nvml = session.nvml
-        answer = Calls(nvml, None, self._clock).run("count", nvml.nvmlDeviceGetCount).then(word)
+        try:
+            calls = Calls(nvml, None, self._clock)
+            counted: Answer[Any] = calls.run("count", nvml.nvmlDeviceGetCount)
+        except GpuLost as error:
+            counted = Answer(None, str(error))
+        answer = counted.then(up_to(_MOST_GPUS))
+        self._uncounted = "" if answer.value is not None else answer.reason
         if answer.value is None:
+            self._check_at = min(self._check_at, self._clock() + _FIRST_PAUSE)
             return
         first = self._gpus == 0
         for index in range(self._gpus, answer.value):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
+from ...model.driver_errors import driver_says
 from ..protocol import SourceAbsent, SourceDenied, SourceError
-from .names import driver_says
 
 _UNINITIALIZED, _NO_PERMISSION, _DRIVER_NOT_LOADED = 1, 4, 9
 _LIBRARY_NOT_FOUND, _VERSION_MISMATCH = 12, 18
 
-_NO_LIBRARY = "no NVIDIA driver library (libnvidia-ml.so.1) on this machine"
+_LIBRARY = "libnvidia-ml.so.1"
+_NO_LIBRARY = f"no NVIDIA driver library ({_LIBRARY}) on this machine"
 NO_BINDING = "the Python package nvidia-ml-py is not installed"
 _NOT_LOADED = "the NVIDIA driver is not loaded: modprobe nvidia"
 _RELOADED = "the NVIDIA driver was shut down under us; initialising it again"
@@ -37,7 +41,7 @@ def source_error(nvml: Any, code: int, *, was_there: bool, proc: Path) -> Source
         proc: where /proc is.
     """
     if code == _LIBRARY_NOT_FOUND:
-        return SourceAbsent(_NO_LIBRARY)
+        return _not_loaded()
     if code == _DRIVER_NOT_LOADED:
         return SourceError(_NOT_LOADED) if was_there else SourceAbsent(_NOT_LOADED)
     if code == _NO_PERMISSION:
@@ -50,6 +54,19 @@ def source_error(nvml: Any, code: int, *, was_there: bool, proc: Path) -> Source
     if code == _UNINITIALIZED:
         return SourceError(_RELOADED)
     return SourceError(f"the NVIDIA driver cannot be initialised: {driver_says(code)}")
+
+
+def _not_loaded() -> SourceError:
+    """The binding calls a library that does not load *not found*, so the loader itself is asked."""
+    try:
+        ctypes.CDLL(_LIBRARY)
+    except OSError as error:
+        why = str(error)
+        if why.startswith(f"{_LIBRARY}: ") and why.endswith(os.strerror(errno.ENOENT)):
+            return SourceAbsent(_NO_LIBRARY)
+    else:
+        why = "it loads now"
+    return SourceError(f"the NVIDIA driver library ({_LIBRARY}) is there but does not load: {why}")
 
 
 def _both_versions(nvml: Any, proc: Path) -> str:

@@ -43,6 +43,7 @@ MEMORY_MAX_MARGIN: Field = (195, 0)
 PCIE_TX_BYTES: Field = (197, 0)
 PCIE_RX_BYTES: Field = (198, 0)
 RECOVERY_ACTION: Field = (230, 0)
+BANK_REMAP_PENDING: Field = (307, 0)
 
 LINK_TX_KIB, LINK_RX_KIB = 138, 139
 LINK_REPLAYS, LINK_RECOVERIES, LINK_CRC_ERRORS = 161, 162, 163
@@ -54,8 +55,10 @@ _ENTRY = struct.Struct("IIqqII8s")
 """nvmlFieldValue_t: id, scope, timestamp and latency in microseconds, type, return code, value."""
 _ANSWER = struct.Struct("8xq8xII8s")
 """What of it is not known before."""
-# By NVML's numbers of types: double, unsigned int, long, long long, signed long long, int, short.
-_TYPES = {kind: struct.Struct(letter) for kind, letter in enumerate("dILQqiH")}
+# By NVML's numbers of types: unsigned int, long, long long, signed long long, int, short. Type 0 is a
+# double, which no field that is asked for here can be.
+_TYPES = {kind: struct.Struct(letter) for kind, letter in enumerate("ILQqiH", start=1)}
+_DOUBLE = 0
 _NO_NUMBER = b"\0" * 8
 
 _INVALID_ARGUMENT = 2
@@ -118,7 +121,8 @@ def _read_some(calls: Calls, fields: list[Field], values: Values) -> None:
         if code:
             values.refused((field,), _refusal(calls, field, code))
         elif kind not in _TYPES:
-            values.refused((field,), f"driver reported a value of type {kind}")
+            what = "a double" if kind == _DOUBLE else f"a value of type {kind}"
+            values.refused((field,), f"driver gave {what} where a whole number belongs")
         else:
             (values.numbers[field],) = _TYPES[kind].unpack_from(number)
             values.stamps[field] = stamp

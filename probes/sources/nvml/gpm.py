@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ...model.driver_errors import driver_says
 from ...model.missing_reasons import NO_VALUE
 from .call import Answer, Calls, Fields
-from .names import driver_says
 from .units import ratio, scaled
 
 # The driver refreshes its samples that often; two of the same refresh have no rate between them.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from ...model.driver_errors import OF_THE_DEVICE
 from ...model.gpu_readings import GpuReading
-from ...model.missing_reasons import LOST, NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
-from ..protocol import SourceError
+from ...model.missing_reasons import LOST, NOT_OFFERED, NOT_SUPPORTED
 from ..watchlist import Watchlist
 from .call import Answer, Calls, Fields, GpuLost
 from .fabric import read_fabric
@@ -76,6 +77,21 @@ class _Device:
         self.mig_memory = Slow(self.migs.read, 2, share)
         self.mig_mode: bool | None = None
 
+    def fault(self) -> dict[str, Any]:
+        """The code of the calls that fail as on a GPU in a bad state, and which they are; empty
+        where none does."""
+        groups = (self.identity, self.limits, self.modes, self.link_states, *self.rest)
+        bad = dict(self.calls.bad_state)
+        for group in groups:
+            bad |= group.bad_state
+        if not bad:
+            return {}
+        codes = Counter(bad.values())
+        # What is said of the device weighs more than what most calls say.
+        code = max(codes, key=lambda each: (each in OF_THE_DEVICE, codes[each]))
+        failed = sorted(call for call, each in bad.items() if each == code)
+        return {"fault_code": code, "failed_calls": tuple(failed)}
+
     def _read_fans(self, calls: Calls, fields: Fields) -> None:
         known = self.identity.fields
         read_fans(calls, fields, known.values.get("fan_count"), known.missing.get("fan_count", ""))
@@ -106,6 +122,7 @@ class NvmlGpu:
         self._device: _Device | None = None
         self._identity: dict[str, Any] = {}
         self._lost = False
+        self._lost_code: int | None = None
         self._retry_at = 0.0
 
     @property
@@ -114,10 +131,10 @@ class NvmlGpu:
         return f"nvml gpu {self.index}"
 
     def read(self) -> tuple[GpuReading]:
-        """This GPU now; while it is lost, what is known of its identity.
+        """This GPU now; while it is lost or in a bad state, what is known of its identity.
 
         Raises:
-            SourceError: the driver is gone, or answers nothing about this GPU any more.
+            SourceError: the driver is gone.
         """
         with self._gate.enter(self.name) as session:
             now = self._clock()
@@ -125,11 +142,11 @@ class NvmlGpu:
                 self._session, self._device = session, None
                 self._retry_at = now
             if self._lost and now < self._retry_at:
-                return (self._without_values(now, LOST),)
+                return (self._without_values(now, LOST, self._lost_code),)
             try:
                 reading = self._read(session, now)
-            except GpuLost:
-                return (self._lose(session, now),)
+            except GpuLost as error:
+                return (self._lose(session, now, error.code),)
             self._lost = False
             return (reading,)
 
@@ -140,8 +157,8 @@ class NvmlGpu:
         if device is not None and alive and self.name not in self._gate.inside:
             device.gpm.close()
 
-    def _lose(self, session: Session, now: float) -> GpuReading:
-        self._lost = True
+    def _lose(self, session: Session, now: float, code: int | None) -> GpuReading:
+        self._lost, self._lost_code = True, code
         self._retry_at = now + _LOST_RETRY_SECONDS
         if self._device is not None:
             self._device.gpm.close()
@@ -149,14 +166,15 @@ class NvmlGpu:
         self._watchlist.set_gpu(self.index, ())
         session.answered = True
         session.silent.pop(self.index, None)
-        return self._without_values(now, LOST)
+        return self._without_values(now, LOST, code)
 
     def _read(self, session: Session, now: float) -> GpuReading:
         device = self._device
         if device is None:
-            opened = self._open(session)
+            opening = Calls(session.nvml, None, self._clock)
+            opened = self._open(opening)
             if opened.value is None:
-                return self._silent(session, now, opened.reason)
+                return self._silent(session, now, opening, opened.reason)
             device = self._device = opened.value
         calls = device.calls
         calls.begin()
@@ -165,15 +183,19 @@ class NvmlGpu:
         device.modes.refresh(calls, now)
         self._follow_mig(device)
         if not calls.answered and calls.failure:
-            return self._silent(session, now, calls.failure)
+            return self._silent(session, now, calls, calls.failure)
         fields = self._values(device, now)
         if not calls.answered and calls.failure:
-            return self._silent(session, now, calls.failure)
+            return self._silent(session, now, calls, calls.failure)
         session.answered = True
         session.silent.pop(self.index, None)
         self._identity = device.identity.fields.values
         return GpuReading(
-            index=self.index, monotonic_seconds=now, missing=fields.missing, **fields.values
+            index=self.index,
+            monotonic_seconds=now,
+            missing=fields.missing,
+            **device.fault(),
+            **fields.values,
         )
 
     def _values(self, device: _Device, now: float) -> Fields:
@@ -225,9 +247,8 @@ class NvmlGpu:
             device.calls.forget()
         device.mig_mode = mode
 
-    def _open(self, session: Session) -> Answer[_Device]:
-        nvml = session.nvml
-        calls = Calls(nvml, None, self._clock)
+    def _open(self, calls: Calls) -> Answer[_Device]:
+        nvml = calls.nvml
         uuid = self._identity.get("uuid")
         handle: Answer[Any] = Answer(None, NOT_OFFERED)
         if uuid:
@@ -242,20 +263,19 @@ class NvmlGpu:
         calls.handle = handle.value
         return Answer(_Device(calls, self.index, self._clock))
 
-    def _silent(self, session: Session, now: float, reason: str) -> GpuReading:
-        """The driver is there but says nothing of this GPU: a row with the reason, or, where there
-        were values before, an error, so that those stay with their age."""
-        if reason != NO_PERMISSION:
+    def _silent(self, session: Session, now: float, calls: Calls, reason: str) -> GpuReading:
+        """The driver is there but tells nothing of this GPU: a row with the reason, and with the
+        code where that means a bad state."""
+        if calls.failure_code is not None:
             session.silent[self.index] = reason
-        if self._identity:
-            raise SourceError(reason)
-        return self._without_values(now, reason)
+        return self._without_values(now, reason, calls.failure_code)
 
-    def _without_values(self, now: float, reason: str) -> GpuReading:
+    def _without_values(self, now: float, reason: str, code: int | None) -> GpuReading:
         return GpuReading(
             index=self.index,
             monotonic_seconds=now,
             lost=self._lost,
+            fault_code=code or 0,
             missing=dict.fromkeys(_HEADLINE, reason),
             **self._identity,
         )

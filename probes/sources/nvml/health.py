@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
+from ...model.missing_reasons import NOT_OFFERED
 from .call import Answer, Calls, Fields
 from .field_values import (
+    BANK_REMAP_PENDING,
     ECC_CORRECTED,
     ECC_MODE,
     ECC_UNCORRECTED,
@@ -25,6 +28,9 @@ from .field_values import (
 from .names import RECOVERY_ACTIONS
 from .units import count, flag, named
 
+_UNREPAIRABLE = "nvmlDeviceGetUnrepairableMemoryFlag_v1"
+_VERSION_1 = 8 | 1 << 24
+"""Of a structure of eight bytes."""
 _CORRECTED, _UNCORRECTED = 0, 1
 _VOLATILE, _AGGREGATE = 0, 1
 _SINGLE_BIT, _DOUBLE_BIT = 0, 1
@@ -46,6 +52,7 @@ _FIELDS: tuple[Field, ...] = (
     RETIRED_UNCORRECTED,
     RETIRED_PENDING,
     RECOVERY_ACTION,
+    BANK_REMAP_PENDING,
     *(field for _, field, _ in _ECC),
     *(field for _, field, _ in _REMAPS),
 )
@@ -59,6 +66,45 @@ def read_health(calls: Calls, fields: Fields) -> None:
     _retired(calls, fields, values)
     action = values[RECOVERY_ACTION].then(count).then(named(RECOVERY_ACTIONS))
     fields.put("recovery_action", action)
+    fields.put("bank_remap_pending", values[BANK_REMAP_PENDING].then(flag))
+    _repairs(calls, fields)
+
+
+def _repairs(calls: Calls, fields: Fields) -> None:
+    """What only newer drivers tell: repairs that wait for a reset, and damage beyond repair."""
+    pending = calls.ask("nvmlDeviceGetRepairStatus")
+    fields.put("channel_repair_pending", pending.then(lambda both: flag(both[0])))
+    fields.put("tpc_repair_pending", pending.then(lambda both: flag(both[1])))
+    beyond = calls.run(_UNREPAIRABLE, lambda: _unrepairable(calls))
+    fields.put("unrepairable_memory", beyond.then(flag))
+    fields.put("sram_threshold_exceeded", _sram(calls).then(flag))
+
+
+def _unrepairable(calls: Calls) -> int:
+    """Past the binding, whose structure has a version in front of the flag, and so reads always 0.
+
+    By NVML's header there is nothing but the flag. Where a driver keeps to the binding's structure
+    instead, the version stays as it was and the flag follows it.
+    """
+    nvml = calls.nvml
+    function = getattr(nvml.nvmlLib, _UNREPAIRABLE, None)
+    if function is None:
+        raise nvml.NVMLError(nvml.NVML_ERROR_FUNCTION_NOT_FOUND)
+    words = (ctypes.c_uint * 2)(_VERSION_1, 0)
+    code = function(calls.handle, ctypes.byref(words))
+    if code:
+        raise nvml.NVMLError(code)
+    return words[1] if words[0] == _VERSION_1 else words[0]
+
+
+def _sram(calls: Calls) -> Answer[int]:
+    kind = getattr(calls.nvml, "c_nvmlEccSramErrorStatus_v1_t", None)
+    if kind is None:
+        return Answer(None, NOT_OFFERED)
+    status = kind()
+    ask = calls.nvml.nvmlDeviceGetSramEccErrorStatus
+    asked = calls.run("sram errors", lambda: ask(calls.handle, ctypes.byref(status)) or True)
+    return asked.then(lambda _: Answer(status.bThresholdExceeded))
 
 
 def _ecc(calls: Calls, fields: Fields, values: Values) -> None:

@@ -27,7 +27,7 @@ from .field_values import (
     read_fields,
 )
 from .names import NVLINK_GENERATIONS
-from .units import count, multiple, word
+from .units import count, multiple, text, word
 
 _MOST_LINKS = 36
 _BYTES_PER_KIB = 1024
@@ -167,12 +167,12 @@ class Links:
             link=link,
             active=active,
             version=NVLINK_GENERATIONS.get(version) if version else None,
-            speed_bytes_per_second=None if speed is None else speed * _BYTES_PER_MB,
+            speed_bytes_per_second=speed * _BYTES_PER_MB if speed else None,
             remote=remote,
             remote_pci_bus_id=bus,
             stamp_seconds=_stamp(values, link),
-            rx_bytes=_RX_5.of(values, link) if rx is None else rx * _BYTES_PER_KIB,
-            tx_bytes=_TX_5.of(values, link) if tx is None else tx * _BYTES_PER_KIB,
+            rx_bytes=_RX_5.of(values, link) if rx is None else _bytes(rx),
+            tx_bytes=_TX_5.of(values, link) if tx is None else _bytes(tx),
             crc_errors=_CRC.of(values, link),
             replay_errors=_REPLAY.of(values, link),
             recovery_errors=_RECOVERY.of(values, link),
@@ -190,10 +190,9 @@ class Links:
         if active and link not in self._remotes:
             kind = calls.ask("nvmlDeviceGetNvLinkRemoteDeviceType", link).then(word)
             info = calls.ask("nvmlDeviceGetNvLinkRemotePciInfo", link).value
-            bus = None if info is None else info.busId
             self._remotes[link] = (
                 None if kind.value is None else _REMOTES.get(kind.value, "other"),
-                bus.decode("ascii", "replace") if isinstance(bus, bytes) else bus,
+                None if info is None else text(info.busId).value,
             )
         return self._remotes.get(link, (None, None))
 
@@ -223,6 +222,10 @@ def _states(calls: Calls, values: Values, links: Iterable[int]) -> dict[int, int
         if state is not None:
             states[link] = state
     return states
+
+
+def _bytes(kib: int) -> int | None:
+    return multiple(_BYTES_PER_KIB)(kib).value
 
 
 def _stamp(values: Values, link: int) -> float | None:

@@ -26,6 +26,8 @@ _RARE_KINDS_SECONDS = 5.0
 _NOT_FOUND, _INSUFFICIENT_SIZE = 6, 7
 _ROOM = 32
 _TRIES = 3
+_MOST_PROCESSES = 100_000
+"""No node has more; a driver that announces them means something else."""
 _HIGHEST_PID = 1 << 22
 _NO_INSTANCE = 0xFFFFFFFF
 
@@ -198,7 +200,7 @@ def _records(
         code = ask(ctypes.byref(room), buffer)
         if code == 0:
             return list(layout.iter_unpack(buffer.raw[: room.value * layout.size]))
-        if code != _INSUFFICIENT_SIZE:
+        if code != _INSUFFICIENT_SIZE or room.value > _MOST_PROCESSES:
             break
         room.value = room.value * 2 + 8
     raise calls.nvml.NVMLError(code)

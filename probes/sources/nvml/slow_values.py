@@ -24,6 +24,7 @@ _LOWEST_PERFORMANCE_STATE = 15
 _NODE_MASKS, _SCOPE_NODE = 4, 0
 _BITS_PER_MASK = 64
 _RETRY_SECONDS = 3.0
+_HIGHEST_VERSION = 99
 _HIGHEST_PCIE_GENERATION, _HIGHEST_PCIE_WIDTH = 16, 64
 
 
@@ -41,6 +42,8 @@ class Slow:
         self._slot: int | None = None
         self._retry_at = math.inf
         self.fields = Fields()
+        self.bad_state: dict[str, int] = {}
+        """As `Calls.bad_state`, of the last time."""
 
     def refresh(self, calls: Calls, now: float) -> None:
         """Read it if it is time."""
@@ -48,9 +51,11 @@ class Slow:
         if slot == self._slot and now < self._retry_at:
             return
         before, calls.failure = calls.failure, ""
+        bad_before, calls.bad_state = calls.bad_state, {}
         fields = Fields()
         self._read(calls, fields)
-        self.fields = fields
+        self.fields, self.bad_state = fields, calls.bad_state
+        calls.bad_state = bad_before
         self._slot = slot
         self._retry_at = now + _RETRY_SECONDS if calls.failure else math.inf
         calls.failure = calls.failure or before
@@ -68,19 +73,20 @@ def read_identity(calls: Calls, fields: Fields) -> None:
         ("serial", "nvmlDeviceGetSerial"),
     ):
         fields.put(field, calls.ask(function).then(text))
-    bus = calls.ask("nvmlDeviceGetPciInfo").then(lambda info: _decoded(info.busId))
-    fields.put("pci_bus_id", bus.then(text))
+    bus = calls.ask("nvmlDeviceGetPciInfo").then(lambda info: text(info.busId))
+    fields.put("pci_bus_id", bus)
     fields.put("minor_number", calls.ask("nvmlDeviceGetMinorNumber").then(word))
     architecture = calls.ask("nvmlDeviceGetArchitecture").then(named(ARCHITECTURES))
     fields.put("architecture", architecture)
     capability = calls.ask("nvmlDeviceGetCudaComputeCapability")
-    fields.put("compute_capability", capability.then(lambda pair: Answer(f"{pair[0]}.{pair[1]}")))
+    fields.put("compute_capability", capability.then(_version))
     fields.put("numa_node", _numa_node(calls))
     fields.put("fan_count", calls.ask("nvmlDeviceGetNumFans").then(word))
 
 
-def _decoded(value: str | bytes) -> Answer[str]:
-    return Answer(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)
+def _version(pair: tuple[int, int]) -> Answer[str]:
+    part = up_to(_HIGHEST_VERSION)
+    return part(pair[0]).then(lambda major: part(pair[1]).then(lambda m: Answer(f"{major}.{m}")))
 
 
 def _numa_node(calls: Calls) -> Answer[int]:
@@ -88,7 +94,7 @@ def _numa_node(calls: Calls) -> Answer[int]:
     if masks.value is None:
         return calls.ask("nvmlDeviceGetNumaNodeId").then(word)
     for position, mask in enumerate(masks.value):
-        if mask:
+        if type(mask) is int and mask > 0:
             return Answer(position * _BITS_PER_MASK + (mask & -mask).bit_length() - 1)
     return Answer(None, "driver names no NUMA node")
 
@@ -120,7 +126,7 @@ def _thresholds(calls: Calls, fields: Fields, values: Values) -> None:
         ("temperature_shutdown_celsius", _SHUTDOWN, values[SHUTDOWN_MARGIN]),
     ):
         answer = calls.ask("nvmlDeviceGetTemperatureThreshold", threshold)
-        if answer.value is None and margin.value is not None:
+        if answer.value is None and type(margin.value) is int:
             answer = _from_margin(calls, margin.value)
         fields.put(field, answer.then(celsius))
     memory = calls.ask("nvmlDeviceGetTemperatureThreshold", _MEMORY_MAX)
@@ -159,7 +165,7 @@ def read_pcie_max(calls: Calls, fields: Fields) -> None:
 
 def _pcie(calls: Calls, fields: Fields, field: str, function: str) -> None:
     highest = _HIGHEST_PCIE_GENERATION if "generation" in field else _HIGHEST_PCIE_WIDTH
-    fields.put(field, calls.ask(function).then(up_to(highest)))
+    fields.put(field, calls.ask(function).then(up_to(highest, lowest=1)))
 
 
 def read_modes(calls: Calls, fields: Fields) -> None:

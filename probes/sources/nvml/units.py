@@ -24,112 +24,161 @@ _CELSIUS_IMPOSSIBLE = 200
 _MEGAHERTZ_IMPOSSIBLE = 20_000
 """Memory clocks are reported as transfers by some chips, which is up to 14 000 by now."""
 _PERCENT_ROUNDING = 101.0
+_LONGEST_TEXT = 256
 
 
 # Each rule looks first for the good value, which is nearly always there: some hundred are judged at
-# each tick.
+# each tick. A value of another type than NVML documents is none, however well it would fit: a driver
+# that stores a double where a whole number belongs stores garbage for all that is known.
 
 
 def _no_number(value: Any) -> Answer[Any]:
-    if math.isfinite(value) and value < 0:
-        return Answer(None, f"driver reported {value}")
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return Answer(None, f"driver gave no number but {_article(type(value).__name__)}")
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return Answer(None, f"driver reported {value}")
+        return Answer(None, "driver gave a fraction where whole numbers belong")
+    if value < 0:
+        return Answer(None, f"driver reported {value}" if value >= -_BLANK_64 else NO_VALUE)
     return Answer(None, NO_VALUE)
 
 
-def _impossible(value: Any, words: str) -> Answer[Any]:
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
+
+
+def _impossible(value: Any, words: Callable[[], str]) -> Answer[Any]:
     """Beyond what can be: reported as it was said, unless it says that there is no value."""
-    if 0 <= value < _BLANK_32:
-        return Answer(None, f"driver reported {words}")
+    if type(value) in (int, float) and 0 <= value < _BLANK_32:
+        return Answer(None, f"driver reported {words()}")
     return _no_number(value)
 
 
 def count(value: int) -> Answer[int]:
     """A 64-bit number of anything, counters and bytes included."""
-    return Answer(value) if 0 <= value < _BLANK_64 else _no_number(value)
+    if type(value) is int and 0 <= value < _BLANK_64:
+        return Answer(value)
+    return _no_number(value)
 
 
 def word(value: int) -> Answer[int]:
     """A 32-bit number of anything."""
-    return Answer(value) if 0 <= value < _BLANK_32 else _no_number(value)
+    if type(value) is int and 0 <= value < _BLANK_32:
+        return Answer(value)
+    return _no_number(value)
 
 
 def scaled(factor: float) -> Callable[[Any], Answer[float]]:
-    """A 32-bit number times ``factor``."""
-    return lambda value: Answer(value * factor) if 0 <= value < _BLANK_32 else _no_number(value)
+    """A 32-bit number, whole or not, times ``factor``."""
+
+    def rule(value: Any) -> Answer[float]:
+        if type(value) in (int, float) and 0 <= value < _BLANK_32:
+            return Answer(value * factor)
+        return _no_number(value)
+
+    return rule
 
 
 def multiple(factor: int) -> Callable[[int], Answer[int]]:
-    """A 64-bit whole number times ``factor``."""
-    return lambda value: Answer(value * factor) if 0 <= value < _BLANK_64 else _no_number(value)
+    """A 64-bit whole number times ``factor``, where that too has room in 64 bits."""
+    highest = _BLANK_64 // factor
+
+    def rule(value: int) -> Answer[int]:
+        if type(value) is int and 0 <= value < highest:
+            return Answer(value * factor)
+        return _no_number(value)
+
+    return rule
 
 
 def thousandths(value: int) -> Answer[float]:
     """A 64-bit number of milli-units."""
-    return Answer(value / 1000) if 0 <= value < _BLANK_64 else _no_number(value)
+    if type(value) is int and 0 <= value < _BLANK_64:
+        return Answer(value / 1000)
+    return _no_number(value)
 
 
-def up_to(highest: int) -> Callable[[int], Answer[int]]:
-    """A small number of which higher ones mean "unknown"."""
-    return lambda value: Answer(value) if 0 <= value <= highest else _no_number(value)
+def up_to(highest: int, *, lowest: int = 0) -> Callable[[int], Answer[int]]:
+    """A small number of which higher ones mean "unknown", and lower ones nothing."""
+
+    def rule(value: int) -> Answer[int]:
+        if type(value) is int and lowest <= value <= highest:
+            return Answer(value)
+        if type(value) is int and 0 <= value < lowest:
+            return Answer(None, f"driver reported {value}")
+        return _no_number(value)
+
+    return rule
 
 
 def ratio(percent: float) -> Answer[float]:
     """Per cent → ratio from 0 to 1. Measured shares may be a rounding above 100; more is no share."""
-    if 0 <= percent <= 100:
-        return Answer(percent / 100)
-    if not isinstance(percent, int) and 100 < percent <= _PERCENT_ROUNDING:
-        return Answer(1.0)
-    return _impossible(percent, f"{percent:.6g} %")
+    kind = type(percent)
+    if kind in (int, float):
+        if 0 <= percent <= 100:
+            return Answer(percent / 100)
+        if kind is float and 100 < percent <= _PERCENT_ROUNDING:
+            return Answer(1.0)
+    return _impossible(percent, lambda: f"{percent:.6g} %")
 
 
 def flag(value: int) -> Answer[bool]:
     """0 or 1."""
-    return Answer(value == 1) if value in (0, 1) else Answer(None, f"driver reported {value}")
+    if type(value) is int:
+        return Answer(value == 1) if value in (0, 1) else Answer(None, f"driver reported {value}")
+    return _no_number(value)
 
 
 def celsius(value: int) -> Answer[float]:
-    """A temperature that a running chip can have."""
-    if 0 <= value <= _CELSIUS_IMPOSSIBLE:
+    """A temperature that a running chip can have: 0 is what a sensor that is not there reports."""
+    if type(value) is int and 0 < value <= _CELSIUS_IMPOSSIBLE:
         return Answer(float(value))
-    return _impossible(value, f"{value} °C")
+    return _impossible(value, lambda: f"{value} °C")
 
 
 def hertz(megahertz: int) -> Answer[float]:
-    """MHz → Hz of a clock that a chip can have."""
-    if 0 <= megahertz <= _MEGAHERTZ_IMPOSSIBLE:
+    """MHz → Hz of a clock that a chip can have; one of 0 is not read."""
+    if type(megahertz) is int and 0 < megahertz <= _MEGAHERTZ_IMPOSSIBLE:
         return Answer(megahertz * 1e6)
-    return _impossible(megahertz, f"{megahertz} MHz")
+    return _impossible(megahertz, lambda: f"{megahertz} MHz")
 
 
 def watts(limit: float | None) -> Callable[[int], Answer[float]]:
-    """Milliwatts → watts; over a multiple of ``limit`` (watts) it is a slip of the sensor."""
+    """Milliwatts → watts; 0, or over a multiple of ``limit`` (watts), is a slip of the sensor."""
     highest = _WATTS_IMPOSSIBLE if limit is None or limit <= 0 else limit * _WATTS_OVER_LIMIT
 
     def rule(milliwatts: int) -> Answer[float]:
-        if 0 <= milliwatts / 1000 <= highest and milliwatts < _BLANK_32:
+        if type(milliwatts) is int and 0 < milliwatts / 1000 <= highest and milliwatts < _BLANK_32:
             return Answer(milliwatts / 1000)
-        return _impossible(milliwatts, f"{milliwatts / 1000:.6g} W")
+        return _impossible(milliwatts, lambda: f"{milliwatts / 1000:.6g} W")
 
     return rule
 
 
 def named(words: dict[int, str]) -> Callable[[int], Answer[str]]:
     """A number that stands for a word."""
-    return lambda value: Answer(words.get(value, f"unknown ({value})"))
+
+    def rule(value: int) -> Answer[str]:
+        return word(value).then(lambda number: Answer(words.get(number, f"unknown ({number})")))
+
+    return rule
 
 
 def total(value: int) -> Answer[int]:
     """A size in bytes of something that is there; so not 0."""
-    return count(value) if value else Answer(None, "driver reported a size of 0")
+    if type(value) is int and value == 0:
+        return Answer(None, "driver reported a size of 0")
+    return count(value)
 
 
 def part_of(whole: int | None) -> Callable[[int], Answer[int]]:
     """Bytes of ``whole`` bytes; without a whole a part means nothing."""
 
     def rule(value: int) -> Answer[int]:
-        if whole is not None and 0 <= value <= whole:
+        if whole is not None and type(value) is int and 0 <= value <= whole:
             return Answer(value)
-        if not 0 <= value < _BLANK_64:
+        if type(value) is not int or not 0 <= value < _BLANK_64:
             return _no_number(value)
         if whole is None:
             return Answer(None, "driver reported no total")
@@ -138,6 +187,17 @@ def part_of(whole: int | None) -> Callable[[int], Answer[int]]:
     return rule
 
 
-def text(value: str) -> Answer[str]:
-    """A text that says something."""
-    return Answer(value) if value and value not in ("N/A", "[N/A]") else Answer(None, NO_VALUE)
+def text(value: str | bytes) -> Answer[str]:
+    """A text that says something, and nothing that is not for reading."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            return Answer(None, "driver gave text that is no UTF-8")
+    if type(value) is not str:
+        return Answer(None, f"driver gave no text but {_article(type(value).__name__)}")
+    if not value or value in ("N/A", "[N/A]"):
+        return Answer(None, NO_VALUE)
+    if not value.isprintable() or len(value) > _LONGEST_TEXT:
+        return Answer(None, "driver gave text that cannot be read")
+    return Answer(value)

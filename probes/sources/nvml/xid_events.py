@@ -13,6 +13,7 @@ from ...model.missing_reasons import NO_PERMISSION, NOT_OFFERED, NOT_SUPPORTED
 from ..protocol import SourceDenied, SourceError, SourceUnsupported
 from .call import Calls, GpuLost
 from .session import Gate, Session
+from .units import text, up_to
 
 _XID = 0x8
 _KEPT = 50
@@ -20,6 +21,7 @@ _FIRST_WAIT_MS = 5
 _MOST_AT_ONCE = 64
 _AGAIN_SECONDS = 10.0
 _TIMEOUT = 10
+_HIGHEST_XID = 0xFFFF
 
 
 class NvmlEvents:
@@ -100,7 +102,7 @@ class NvmlEvents:
             done = calls.run("register", lambda: _register(nvml, handle.value, events))
             if done.value is None:
                 return done.reason
-            uuid = calls.ask("nvmlDeviceGetUUID").value
+            uuid = calls.ask("nvmlDeviceGetUUID").then(text).value
         except GpuLost as error:
             return str(error)
         self._gpus[_address(handle.value)] = (index, uuid)
@@ -133,11 +135,14 @@ class NvmlEvents:
     def _note(self, data: Any) -> None:
         if not int(data.eventType) & _XID:
             return
+        code = up_to(_HIGHEST_XID)(int(data.eventData)).value
+        if code is None:
+            return
         index, uuid = self._gpus.get(_address(data.device), (None, None))
         self._seen.append(
             XidReading(
                 time_seconds=time.time(),
-                code=int(data.eventData),
+                code=code,
                 gpu_index=index,
                 gpu_uuid=uuid,
             )

@@ -20,6 +20,7 @@ from ..procfs.text import (
     parse_stat,
     parse_switches,
     parse_wait_channel,
+    times,
 )
 from .blocked_file import blocked_file
 from .facts import Facts, FactsReader
@@ -170,7 +171,7 @@ class Entry:
             threads=stat.threads,
             cpu_seconds=None if stat.cpu_ticks is None else stat.cpu_ticks / TICKS_PER_SECOND,
             run_delay_seconds=None if schedstat is None else parse_run_delay(schedstat),
-            rss_bytes=None if stat.rss_pages is None else stat.rss_pages * _PAGE_BYTES,
+            rss_bytes=times(stat.rss_pages, _PAGE_BYTES),
             read_bytes=read_bytes,
             write_bytes=write_bytes,
             voluntary_switches=voluntary,

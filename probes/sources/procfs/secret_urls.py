@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .secret_values import MASK, looks_drawn
+from .secret_hints import MASK
+from .secret_values import looks_drawn
 
 _USERINFO = re.compile(r"(?<![\w+.-])([A-Za-z][A-Za-z0-9+.:-]{0,47}://)([^\s/?#\"'<>]*)@")
 _WEB = re.compile(r"(?<![A-Za-z0-9+.-])(https?://)([^\s\"'<>?#]+)", re.IGNORECASE)

@@ -6,9 +6,8 @@ import re
 from functools import cache
 from itertools import islice
 
+from .secret_hints import MASK
 from .secret_names import Holds
-
-MASK = "***"
 
 _REFERENCE = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\$\([^()]*\)?|<[\w .-]*>|%[A-Z_]+%|\{\{.*\}\}")
 _SWITCH = frozenset({"true", "false", "none", "null", "yes", "no", "on", "off", "auto", "0", "1"})
@@ -40,104 +39,6 @@ _SHAPES = (
 )
 """The forms that their issuers gave to keys, as secret scanners know them. Compiled when one may be there."""
 _SHORTEST_SHAPE = 14
-_SHAPE_STARTS = (
-    "hf_",
-    "api_org_",
-    "sk-",
-    "pk-",
-    "rk-",
-    "sk_",
-    "pk_",
-    "rk_",
-    "gsk_",
-    "gsk-",
-    "xai-",
-    "xai_",
-    "pplx-",
-    "pplx_",
-    "tvly-",
-    "tvly_",
-    "csk-",
-    "csk_",
-    "ghp_",
-    "gho_",
-    "ghu_",
-    "ghs_",
-    "ghr_",
-    "github_pat_",
-    "glpat-",
-    "gldt-",
-    "glrt-",
-    "glptt-",
-    "glcbt-",
-    "glsoat-",
-    "glc_",
-    "glsa_",
-    "xoxa-",
-    "xoxb-",
-    "xoxc-",
-    "xoxd-",
-    "xoxe-",
-    "xoxp-",
-    "xoxr-",
-    "xoxs-",
-    "xapp-",
-    "nvapi-",
-    "dckr_",
-    "pypi-Ag",
-    "npm_",
-    "rubygems_",
-    "AKIA",
-    "ASIA",
-    "ABIA",
-    "ACCA",
-    "AIza",
-    "ya29.",
-    "GOCSPX-",
-    "1//0",
-    "wandb_v1_",
-    "hvs.",
-    "hvb.",
-    "hvr.",
-    "tskey-",
-    "SG.",
-    "doo_v1_",
-    "dop_v1_",
-    "dor_v1_",
-    "lin_api_",
-    "lin_oauth_",
-    "shpat_",
-    "shpca_",
-    "shppa_",
-    "shpss_",
-    "dapi",
-    "r8_",
-    "AGE-SECRET-KEY-1",
-    "whsec_",
-    "sntrys_",
-    "ATATT3",
-    "ATCTT3",
-    "PMAK-",
-    "NRAK-",
-    "xkeysib-",
-    "lsv2_",
-    "nfp_",
-    "sbp_",
-    "pul-",
-    "figd_",
-    "dp.pt.",
-    "dp.st.",
-    "dp.ct.",
-    "dp.sa.",
-    "key-",
-    "eyJ",
-)
-"""What they begin with."""
-
-
-def may_have_shape(text: str) -> bool:
-    """Whether a key that is known by its form may be in the text; ``False`` is certain."""
-    return any(start in text for start in _SHAPE_STARTS)
 
 
 def mask_shapes(text: str) -> str:

@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from .secret_hints import MASK
 from .secret_names import Holds, holds
 from .secret_programs import AMBIGUOUS, HABITS, WRAPPERS, Habit
-from .secret_values import MASK, concealed, is_secret_value, unquoted
+from .secret_values import concealed, is_secret_value, unquoted
 
 _OPTION = re.compile(r"--?[A-Za-z][\w.-]*")
 _BUNDLE = re.compile(r"-[A-Za-z]{2,8}")

@@ -74,6 +74,11 @@ def number(data: bytes) -> int | None:
     return value if value <= LARGEST else None
 
 
+def times(count: int | None, unit: int) -> int | None:
+    """So many units, such as pages or kibibytes; ``None`` where that could not travel."""
+    return count * unit if count is not None and count <= LARGEST // unit else None
+
+
 def parse_stat(data: bytes) -> Stat | None:
     """``None`` where it is not a whole line: the process may be ending just now."""
     # The name may hold spaces, parentheses and newlines, so the last parenthesis ends it.

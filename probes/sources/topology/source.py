@@ -13,7 +13,7 @@ from pathlib import Path
 from ...model.link_readings import NumaNode, PciPlace, TopologyReading
 from ..context import Context
 from ..procfs.files import read_file
-from ..procfs.text import name_text, number, text
+from ..procfs.text import name_text, number, text, times
 from ..protocol import SourceAbsent
 from .pci import BUS_ID, PciDevice
 
@@ -151,8 +151,7 @@ def _memory(folder: Path) -> int | None:
     except OSError:
         return None
     words = data.partition(b"MemTotal:")[2].split()
-    kibibytes = number(words[0]) if words else None
-    return None if kibibytes is None else kibibytes * 1024
+    return times(number(words[0]), 1024) if words else None
 
 
 def _behind(link: Path) -> Path:

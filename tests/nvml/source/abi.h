@@ -196,6 +196,20 @@ typedef struct {
 } SimEccErrorCounts;
 
 typedef struct {
+    unsigned version;
+    unsigned long long counts[11];
+    unsigned bThresholdExceeded;
+} SimEccSramErrorStatus;
+
+typedef struct {
+    unsigned version, bChannelRepairPending, bTpcRepairPending;
+} SimRepairStatus;
+
+typedef struct {
+    unsigned bUnrepairableMemory;
+} SimUnrepairableMemory;
+
+typedef struct {
     unsigned max, high, partial, low, none;
 } SimRowRemapperHistogram;
 

@@ -6,6 +6,8 @@
  */
 #include "sim.h"
 
+#include <stdlib.h>
+
 typedef enum { KEY, COUNT, COUNTER, LINK_KEY, LINK_STATE, LINK_COUNTER, LINK_ERROR } Source;
 
 typedef struct {
@@ -115,6 +117,7 @@ static const Field fields[SIM_FIELD_MAX] = {
     [230] = U32("recovery_action"),
     [269] = {COUNTER, "violation.sw_thermal", 1e9, SIM_TYPE_ULONGLONG, 0},
     [270] = {COUNTER, "violation.hw_thermal", 1e9, SIM_TYPE_ULONGLONG, 0},
+    [307] = U32("remapped.banks.pending"),
     [271] = {COUNTER, "violation.power_brake", 1e9, SIM_TYPE_ULONGLONG, 0},
 };
 
@@ -176,6 +179,20 @@ static void store(SimFieldValue *answer, const Field *field, double number)
         answer->value.uiVal = to_u32(number * field->scale);
 }
 
+/*
+ * What a broken driver stores: `field.ID.type` is the type it claims, whatever is in the union, and
+ * `field.ID.raw` are the union's eight bytes.
+ */
+static void falsify(const Device *device, SimFieldValue *answer)
+{
+    char raw[64];
+    double type;
+    if (read_text(device, raw, sizeof raw, "field.%u.raw", answer->fieldId) == SIM_SUCCESS)
+        answer->value.ullVal = strtoull(raw, NULL, 0);
+    if (read_number(device, &type, "field.%u.type", answer->fieldId) == SIM_SUCCESS)
+        answer->valueType = (unsigned)type;
+}
+
 static bool is_known(unsigned id)
 {
     enum { FIRST_FIELD_AFTER_R470 = 161 };
@@ -197,6 +214,8 @@ static void answer_field(const Device *device, SimFieldValue *answer)
         answer->nvmlReturn = read_field(device, field, answer->scopeId, &number);
     if (answer->nvmlReturn == SIM_SUCCESS)
         store(answer, field, number);
+    if (answer->nvmlReturn == SIM_SUCCESS)
+        falsify(device, answer);
 }
 
 API int nvmlDeviceGetFieldValues(const Device *device, int count, SimFieldValue *values)

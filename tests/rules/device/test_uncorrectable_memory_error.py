@@ -39,11 +39,19 @@ def test_uncorrectable_errors_of_just_before_the_start() -> None:
     assert (found.severity, evidence(found, "uncorrected errors").value) == ("error", 2.0)
     assert found.explained_by is not None
     other = play(always(gpus={4: {"ecc_uncorrected": 2}}, xids=[xid(-90, 63, gpu=4)]), 1)
-    assert "HW204" not in other.ids()
+    assert other.one("HW204").severity == "warning"
 
 
-def test_old_uncorrectable_errors_are_history() -> None:
+def test_uncorrectable_errors_since_the_driver_was_loaded_are_of_before_this_watch() -> None:
     old = {"ecc_uncorrected": 9, "ecc_uncorrected_lifetime": 400}
+    found = play(always(gpus={4: old}), 5).one("HW204")
+    assert (found.name, found.severity) == ("memory error before this watch", "warning")
+    assert evidence(found, "since").value == "before this watch"
+    assert evidence(found, "uncorrected errors").value == 9.0
+
+
+def test_uncorrectable_errors_of_a_lifetime_are_history() -> None:
+    old = {"ecc_uncorrected": 0, "ecc_uncorrected_lifetime": 400}
     assert play(always(gpus={4: old}), 5).ever() == set()
 
 

@@ -93,19 +93,24 @@ def test_gpu_that_answers_nothing_at_start_is_a_row_with_the_reason(node: Simula
         gpu = watch.tick().gpu(3)
         assert (gpu.lost, gpu.uuid) == (False, None)
         assert gpu.missing["utilization_ratio"] == "driver says: Unknown Error"
+        assert gpu.fault_code == 999
         node.fault("*", 3, "none")
         assert watch.tick().gpu(3).uuid == H100_UUID
 
 
-def test_gpu_that_stops_answering_keeps_its_old_reading(node: SimulatedNvml) -> None:
+def test_gpu_that_stops_answering_keeps_its_row_and_tells_the_code(node: SimulatedNvml) -> None:
     with Watch(node.env()) as watch:
         watch.tick()
         node.fault("*", 3, "UNKNOWN")
         tick = watch.tick()
-        outcome = tick.outcomes["nvml gpu 3"]
-        assert (outcome.status, outcome.reason) == ("failed", "driver says: Unknown Error")
-        assert tick.outcomes["nvml"].status == "ok"
-        assert len(tick.gpus) == 7
+        gpu = tick.gpu(3)
+        assert (gpu.uuid, gpu.fault_code, gpu.failed_calls) == (H100_UUID, 999, ())
+        assert gpu.power_watts is None
+        assert tick.outcomes["nvml gpu 3"].status == tick.outcomes["nvml"].status == "ok"
+        assert [each.fault_code for each in tick.gpus] == [0, 0, 0, 999, 0, 0, 0, 0]
+        node.fault("*", 3, "none")
+        gpu = watch.tick(advance=31).gpu(3)
+        assert (gpu.fault_code, gpu.power_watts is None) == (0, False)
 
 
 def test_gpus_that_may_not_be_read_are_rows_and_the_driver_stays(node: SimulatedNvml) -> None:
