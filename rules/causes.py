@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
@@ -21,6 +21,7 @@ def with_causes(
     job_wide: Collection[str] = (),
     paths: Mapping[FindingKey, WaitPath] = _NO_PATHS,
     only_through: Mapping[str, Collection[str]] = _NO_LIMITS,
+    can_explain: Callable[[Finding, Finding], bool] = lambda _cause, _symptom: True,
 ) -> tuple[Finding, ...]:
     """The same findings, linked, each symptom directly after its cause.
 
@@ -30,6 +31,7 @@ def with_causes(
         job_wide: ids of the rules whose findings may have their cause anywhere in their job.
         paths: of the findings that are about waiting: they explain what lies on the way to them.
         only_through: rule id → in what a rank must wait for that rule to explain it.
+        can_explain: whether this cause can bring about this symptom, of a kind that it may explain.
     """
     causes = [
         number
@@ -45,6 +47,7 @@ def with_causes(
             if (
                 _may_explain(cause, symptom, explains, job_wide, paths.get(key_of(cause)))
                 and (limit is None or _waits_in(symptom, limit, paths))
+                and can_explain(cause, symptom)
                 and not _leads_to(other, number, cause_of)
             ):
                 cause_of[number] = other

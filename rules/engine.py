@@ -129,6 +129,7 @@ class Engine:
     def __init__(self, rules: Iterable[Rule], history: History | None = None) -> None:
         self._rules = tuple(rules)
         self._explains = {rule.id: rule.explains for rule in self._rules}
+        self._by_id = {rule.id: rule for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
         self._only_through = {
             rule.id: rule.explains_waits_in for rule in self._rules if rule.explains_waits_in
@@ -265,12 +266,18 @@ class Engine:
         present = [_finding(case, frame) for case in self._cases.values()]
         gone = [finding for _, finding in reversed(self._cleared)]
         present.sort(key=_urgency)
+
+        def can(cause: Finding, symptom: Finding) -> bool:
+            return self._by_id[cause.id].can_explain(symptom, frame)
+
         paths = {
             key: case.verdict.path
             for key, case in self._cases.items()
             if case.verdict.path is not None
         }
-        linked = with_causes(present, self._explains, self._job_wide, paths, self._only_through)
+        linked = with_causes(
+            present, self._explains, self._job_wide, paths, self._only_through, can
+        )
         return (*linked, *gone)
 
     def _forget(self) -> None:
@@ -281,9 +288,11 @@ class Engine:
         self._places.clear()
 
 
-def _urgency(finding: Finding) -> tuple[bool, int, str, float]:
+def _urgency(finding: Finding) -> tuple[bool, int, bool, str, float]:
+    """What is about the whole host comes after what is about somebody in particular, and may wait for him."""
     severity = SEVERITY_ORDER[finding.severity]
-    return (finding.state == "pending", severity, finding.id, finding.since_seconds)
+    host_wide = finding.subject.kind == "host"
+    return (finding.state == "pending", severity, host_wide, finding.id, finding.since_seconds)
 
 
 def _cleared(finding: Finding, frame: Frame) -> Finding:

@@ -19,7 +19,7 @@ from ..probes.model.gpu_frames import GpuFrame, stale_after_seconds
 from ..probes.model.host_frames import CgroupFrame, HostFrame
 from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.process_frames import ProcessFrame
-from .finding import Severity, Subject, Verdict
+from .finding import Finding, Severity, Subject, Verdict
 from .history import History
 from .progress import is_unsettled
 
@@ -95,6 +95,10 @@ class Rule(ABC):
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         """A verdict for each subject of its kind in the frame."""
 
+    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
+        """Whether a finding of a kind in ``explains`` can depend on what this rule finds."""
+        return True
+
     def _unmet(self, who: Subject, subject: Any) -> Verdict | None:
         """That it cannot run on this subject, and why; ``None`` where it can."""
         for field in self.needs:
@@ -132,8 +136,16 @@ class GpuRule(Rule):
         return Verdict(subject=subject, holds=None, unknown_because=why) if why else unmet
 
 
+def stands_still(finding: Finding) -> bool:
+    """Whether it tells of a GPU that only spins: somebody never came, which no load can bring about."""
+    return finding.id == "HW211" and finding.severity == "error"
+
+
 class HostRule(Rule):
     """A rule about the node without its GPUs."""
+
+    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
+        return not stands_still(symptom)
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         host = scene.frame.host

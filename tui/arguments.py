@@ -91,7 +91,7 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
     for position, word in enumerate(words):
         if skip:
             skip = False
-        elif word in ("--interval", "--format", "--rules", "-i"):
+        elif word in ("--interval", "--format", "--rules", "--timeout", "-i"):
             skip = True
         elif word.removeprefix("-").isdecimal():
             words.insert(position, "attach")
@@ -262,6 +262,14 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
     )
     parser.add_argument(
         "--once", action="store_true", default=default(False), help="print one frame and exit"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=values.seconds,
+        default=default(None),
+        metavar="SECONDS",
+        help="without a screen: end after so long, whatever hangs or gets no CPU (10 in which it was "
+        "run, 60 at most)",
     )
     parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
     parser.add_argument(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..model.gpu_readings import GpuReading
 from ..model.sample import Sample, SourceStatus
 from ..sources.protocol import Part, Source
 from ..wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
+from .lost_time import LostTime
 from .registry import LINES
 from .runner import SourceRunner
 
@@ -25,6 +26,8 @@ GRACE_RATIO = 0.25
 """Share of the interval for which a sample waits for its sources before it leaves without them."""
 STAGGER_SECONDS = 0.01
 """So long one source is waited for before another one is asked beside it."""
+LONGEST_GRACE_SECONDS = 3.0
+"""And no longer than that for sources that get no CPU: then what there is leaves, marked as such."""
 FORGET_SECONDS = 60.0
 """A reading of this age is not sent again, except a GPU's, whose row must stay."""
 
@@ -74,6 +77,7 @@ class Collector:
         self._hurry = False
         self._sequence = 0
         self._interval = _held(interval_seconds)
+        self._lost = LostTime(clock)
 
     def add(self, source: Source, fills: Iterable[str] = FIELDS) -> None:
         """Take up a source. Any thread may call this at any time.
@@ -107,8 +111,12 @@ class Collector:
         """One sample each interval, for ever, on time whatever the sources do."""
         due = self._clock()
         while True:
-            self._ask_all(due + self._interval * GRACE_RATIO)
-            yield self._sample()
+            # Where this process woke late, the sources have their time all the same.
+            self._ask_all(max(due, self._clock()) + self._interval * GRACE_RATIO)
+            sample = self._sample()
+            left = self._clock()
+            yield sample
+            self._lost.away(self._clock() - left)
             # A reader that came late gets the next sample in its own time, not a burst.
             began, due = due, max(due + self._interval, self._clock())
             if self._sleep_until(due, began + MIN_INTERVAL_SECONDS):
@@ -128,11 +136,14 @@ class Collector:
             if runner not in hanging and runner not in self._waiting and not runner.resting
         )
         self._ask_next()
+        latest = deadline + LONGEST_GRACE_SECONDS
         while (left := deadline - self._clock()) > 0:
             waiting = len(self._waiting)
             if not waiting and not any(r.busy for r in self._runners if r not in hanging):
                 return
             self._wait(min(STAGGER_SECONDS, left))
+            # Who gets no CPU has not had its time yet.
+            deadline = min(latest, deadline + self._look(hanging))
             if waiting and waiting == len(self._waiting):
                 self._ask_next()
         while self._waiting:
@@ -153,10 +164,26 @@ class Collector:
 
     def _wait(self, seconds: float) -> None:
         """Until something has changed, or the time is over."""
+        began = self._clock()
         with contextlib.suppress(Empty):
             self._news.get(timeout=max(0.0, seconds))
+        self._lost.waited(seconds, self._clock() - began)
+
+    def _look(self, hanging: Sequence[SourceRunner] = (), *, now: bool = False) -> float:
+        """See who was not run, every now and then or now.
+
+        Returns the seconds that some read of this tick lost, which is none of those that hang.
+        """
+        looked = self._lost.look(now=now)
+        if looked is None:
+            return 0.0
+        elapsed, lost = looked
+        of_each = {runner: runner.lose(elapsed, lost) for runner in tuple(self._runners)}
+        self._lost.add(max(lost, *of_each.values(), 0.0))
+        return max((lost for runner, lost in of_each.items() if runner not in hanging), default=0.0)
 
     def _sample(self) -> Sample:
+        self._look(now=True)
         now = self._clock()
         gathered, statuses = self._gather(now)
         self._sequence += 1
@@ -176,6 +203,7 @@ class Collector:
             boot_id=self._boot_id,
             suspended_seconds=_suspended_seconds(),
             sources=statuses,
+            starvation=self._lost.since_last(),
             **filled,
         )
 

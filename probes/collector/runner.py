@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 
 from ..model.sample import SourceState, SourceStatus
+from ..scheduling.thread_wait import ThreadWait
+from ..scheduling.words import starved_sentence
 from ..sources.protocol import Part, Source, SourceError
 from .sound import sound
 
@@ -45,8 +48,12 @@ class SourceRunner:
         self._duration: float | None = None
         self._state: SourceState = "stale"
         self._reason = "not read yet"
+        self._starved = 0.0
+        """Seconds of the read in progress in which it could not go on for want of a core."""
+        self._wait: ThreadWait | None = None
         # A daemon, since a read that hangs in the kernel cannot be ended, and must not hold the end.
-        threading.Thread(target=self._run, name=source.name, daemon=True).start()
+        self._thread = threading.Thread(target=self._run, name=source.name, daemon=True)
+        self._thread.start()
 
     @property
     def resting(self) -> bool:
@@ -64,19 +71,49 @@ class SourceRunner:
             if self._began is not None:
                 return
             self._began = self._clock()
+            self._starved = 0.0
+            self._wait = None
         self._wanted.put(None)
+
+    def lose(self, elapsed: float, lost: float) -> float:
+        """Take off what a read in progress did not have of the time since the last look.
+
+        Only the collector's own thread calls this. What was before its first look at a read is not
+        known of its thread: of a read that is done in good time nobody asks.
+
+        Args:
+            elapsed: seconds since the last look.
+            lost: those of them in which the whole collector was not run.
+
+        Returns:
+            Seconds in which this read could not go on.
+        """
+        began, wait = self._began, self._wait
+        if began is None or self._thread.native_id is None:
+            return 0.0
+        if wait is None:
+            self._wait = ThreadWait(os.getpid(), self._thread.native_id)
+        else:
+            lost = max(lost, wait.look(elapsed))
+        with self._lock:
+            if self._began != began:
+                return 0.0
+            self._starved = min(self._starved + lost, self._clock() - began)
+        return lost
 
     def newest(self) -> tuple[tuple[Part, ...], SourceStatus]:
         """The last good reading, however old, and how the source fares."""
         with self._lock:
-            busy = None if self._began is None else self._clock() - self._began
+            began, starved = self._began, self._starved
+            busy = None if began is None else max(0.0, self._clock() - began - starved)
             return self._parts, SourceStatus(
                 name=self.name,
                 status="stale" if busy is not None else self._state,
-                reason=f"no answer for {busy:.0f} s" if busy is not None else self._reason,
+                reason=self._reason if busy is None else _why_late(busy, starved),
                 monotonic_seconds=self._read_at,
                 duration_seconds=self._duration,
                 busy_seconds=busy,
+                starved_seconds=None if busy is None else starved,
             )
 
     def _run(self) -> None:
@@ -111,6 +148,11 @@ class SourceRunner:
             self._duration = now - began
             self._rests_until = now + getattr(self._source, "rest_seconds", 0.0)
             self._began = None
+
+
+def _why_late(busy: float, starved: float) -> str:
+    """Who is to blame for it that no answer has come."""
+    return starved_sentence() if starved > busy else f"no answer for {busy:.0f} s"
 
 
 def _refusal(kinds: Iterable[type[Part]]) -> str:

@@ -83,6 +83,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
         exited_ranks=exited,
         pending_exits=pending_exits(previous, current, jobs, exited),
         xids=current.xids,
+        starvation=current.starvation,
         rank_histories=tuple(rank_histories.values()),
         sources=tuple(
             extend(SourceFrame, status, age_seconds=_age(status.monotonic_seconds, current))

@@ -209,8 +209,10 @@ def _status(reading: GpuReading, age: float, sample: Sample) -> tuple[str, str]:
 
 def _source_reason(index: int, sample: Sample) -> str:
     name = gpu_source_name(index)
-    reasons = (source.reason for source in sample.sources if source.name == name)
-    return next(reasons, "") or "the driver does not answer for this GPU"
+    source = next((source for source in sample.sources if source.name == name), None)
+    if source is not None and source.status == "ok" and source.busy_seconds is None:
+        return "it was not read since"  # whoever is not asked cannot answer
+    return (source.reason if source else "") or "the driver does not answer for this GPU"
 
 
 def _ecc(reading: GpuReading, previous: GpuFrame | None, missing: Missing) -> dict[str, int | None]:

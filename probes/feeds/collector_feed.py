@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ..model.sample import Sample
+from ..scheduling.patience import Patience
 from ..wire.codec import Message, Splitter, UnreadableMessage, WireError, decode, encode
 from ..wire.command import Attach, Command, Stop
 from ..wire.messages import Hello, Reply
@@ -20,6 +21,9 @@ from .wedged import wedged_collectors
 
 STOP_SECONDS = 0.3
 KILL_SECONDS = 0.2
+LONGEST_KILL_SECONDS = 0.5
+"""A dying process needs a core too, but nobody shall wait for long after pressing q."""
+_TURN_SECONDS = 0.05
 
 
 class CollectorFeed:
@@ -66,6 +70,10 @@ class CollectorFeed:
     def pid(self) -> int:
         """Of the collector."""
         return self._child.pid
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        return (self._child.pid,)
 
     def first(self, seconds: float) -> Sample | None:
         """Wait for the first sample, but no longer than that; `messages` brings it all the same.
@@ -189,10 +197,21 @@ class CollectorFeed:
         if self._child.ended_within(STOP_SECONDS):
             return ""
         self._child.kill()
-        if self._child.ended_within(KILL_SECONDS):
-            return ""
+        return self._left_behind()
+
+    def _left_behind(self) -> str:
+        """A line on a collector that was killed and is still there; '' where it ends."""
+        pid = self._child.pid
+        patience = Patience(pid)
+        latest = time.monotonic() + LONGEST_KILL_SECONDS
+        while patience.waited_seconds < KILL_SECONDS and time.monotonic() < latest:
+            if self._child.ended_within(_TURN_SECONDS):
+                return ""
+            patience.look(_TURN_SECONDS)
+        if patience.waited_seconds < KILL_SECONDS:
+            return f"The collector (pid {pid}) was killed, and ends as soon as it gets CPU."
         return (
-            f"The collector (pid {self._child.pid}) hangs in the driver and cannot be killed; "
+            f"The collector (pid {pid}) hangs in the driver and cannot be killed; "
             "it ends by itself when the driver answers."
         )
 

@@ -34,6 +34,11 @@ class Feed(Protocol):
     past_samples: int
     """So many samples of the past come first, at once."""
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Of the processes that make it: when it is silent, see first whether they are run."""
+        ...
+
     def messages(self) -> Iterator[Sample | Reply | Notice]:
         """Everything that arrives, in order; may block. Ends after `close`.
 

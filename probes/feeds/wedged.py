@@ -7,10 +7,14 @@ import signal
 import time
 from pathlib import Path
 
+from ..scheduling.patience import Patience
 from ..sources.procfs.text import parse_pending_signals, parse_stat
 from ..wire.limits import COLLECTOR_NAME
 
 DYING_SECONDS = 0.3
+"""Whoever merely takes a moment to die is gone by then, if it gets a core."""
+LONGEST_DYING_SECONDS = 2.0
+_TURN_SECONDS = 0.1
 
 
 def wedged_collectors(root: Path = Path("/")) -> list[int]:
@@ -20,9 +24,18 @@ def wedged_collectors(root: Path = Path("/")) -> list[int]:
         pids = [entry.name for entry in entries if entry.name.isdecimal()]
     named = [proc / pid for pid in pids if _is_named(proc, pid)]
     found = [process for process in named if _is_wedged(process)]
-    if found:
-        time.sleep(DYING_SECONDS)  # whoever merely takes a moment to die is gone by then
-    return [int(process.name) for process in found if _is_wedged(process)]
+    return [int(process.name) for process in found if _stays(process, root)]
+
+
+def _stays(process: Path, root: Path) -> bool:
+    """Whether it is still there after it had the time to die, which takes a core."""
+    patience = Patience(int(process.name), root=root)
+    latest = time.monotonic() + LONGEST_DYING_SECONDS
+    while patience.waited_seconds < DYING_SECONDS:
+        if not _is_wedged(process) or time.monotonic() > latest:
+            return False
+        patience.sleep(_TURN_SECONDS)
+    return _is_wedged(process)
 
 
 def _is_named(proc: Path, pid: str) -> bool:

@@ -22,6 +22,7 @@ from .rank_history import RankHistory
 from .rank_readings import CommunicatorReading, StackReading, ThreadsReading
 from .reading import Key, key_of
 from .sample import SourceStatus
+from .starvation import Starvation
 from .topology_frames import PlacementFrame, TopologyFrame
 
 
@@ -68,6 +69,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Ranks that are not there any more, and of whose end nothing is known yet."""
     xids: tuple[XidReading, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
+    starvation: Starvation | None = None
+    """That the collector was not run for much of the time since the frame before."""
     rank_histories: tuple[RankHistory, ...] | msgspec.UnsetType = ()
     """What the next frame looks back on; never printed."""
 

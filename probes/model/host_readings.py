@@ -29,6 +29,18 @@ class NetworkReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     up: bool | None = None
 
 
+class CpuUser(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A process that keeps cores busy, whoever it belongs to."""
+
+    pid: int
+    start_time_seconds: float
+    """Since boot."""
+    name: str
+    """As the kernel has it: 15 bytes at most."""
+    cores: float
+    """That it kept busy, as a mean over the last seconds."""
+
+
 class HostReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """The node without its GPUs."""
 
@@ -59,6 +71,8 @@ class HostReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     tcp_sent_segments: int | None = None
     """Counters of the whole host, retransmitted ones not included."""
     tcp_retransmitted_segments: int | None = None
+    cpu_users: tuple[CpuUser, ...] | None = None
+    """Who uses most CPU; looked for only while no core is to spare."""
 
 
 class CgroupReading(Reading, frozen=True, kw_only=True, omit_defaults=True):

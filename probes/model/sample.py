@@ -21,6 +21,7 @@ from .link_readings import GpuPathsReading, PlacementReading, PortReading, Topol
 from .probe_readings import ProbeReading
 from .process_readings import ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
+from .starvation import Starvation
 
 WIRE_SCHEMA_VERSION = 2
 """Of the samples. What is printed from them has names and a version of its own."""
@@ -39,7 +40,9 @@ class SourceStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     duration_seconds: float | None = None
     """Of its last finished read."""
     busy_seconds: float | None = None
-    """How long the read in progress has been going on, where the source is late."""
+    """How long the read in progress has had to answer, where the source is late: less what follows."""
+    starved_seconds: float | None = None
+    """Of the read in progress, the time in which its thread waited for a core, or this process did."""
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sample"):
@@ -74,3 +77,5 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     pressures: tuple[PressureReading, ...] = ()
     """Of control groups."""
     sources: tuple[SourceStatus, ...] = ()
+    starvation: Starvation | None = None
+    """``None``: the collector was run whenever it could."""

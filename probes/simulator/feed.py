@@ -37,6 +37,10 @@ class DemoFeed:
         """Since when stacks have been wanted, and until when; seconds after the start."""
         self._until = 0.0
 
+    @property
+    def pids(self) -> tuple[int, ...]:
+        return ()
+
     def messages(self) -> Iterator[Sample | Reply]:
         for number in range(self.past_samples, 0, -1):
             yield self._node.sample_at(-number * self.PAST_STEP_SECONDS, self.PAST_STEP_SECONDS)

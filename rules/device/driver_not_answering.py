@@ -47,7 +47,7 @@ class DriverNotAnswering(Rule):
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         frame = scene.frame
-        silent = {gpu.index: gpu for gpu in frame.gpus if self._silent(gpu)}
+        silent = {gpu.index: gpu for gpu in frame.gpus if self._silent(gpu, frame)}
         node = self._node(silent, frame)
         yield node
         for gpu in frame.gpus:
@@ -57,8 +57,12 @@ class DriverNotAnswering(Rule):
             else:
                 yield Verdict(subject=gpu_subject(gpu), holds=False)
 
-    def _silent(self, gpu: GpuFrame) -> bool:
-        return gpu.status == "stale" and gpu.age_seconds >= self.limit["age_seconds"]
+    def _silent(self, gpu: GpuFrame, frame: Frame) -> bool:
+        """An old reading alone is no silence: this monitor may have been stopped, or without a core."""
+        source = frame.source(gpu_source_name(gpu.index))
+        busy = source.busy_seconds if source else None
+        had = gpu.age_seconds if busy is None else min(gpu.age_seconds, busy)
+        return gpu.status == "stale" and had >= self.limit["age_seconds"]
 
     def _gpu(self, gpu: GpuFrame, frame: Frame) -> Verdict:
         source = frame.source(gpu_source_name(gpu.index))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
+from ..occupancy import is_latched
 from ..rule import GpuRule, Scene, gpu_subject, is_multi_node, job_of, peers_of, rank_on
 from ._activity import Activity, activity
 from ._spinning import SPINNING, idle_inside, links_silent, power_flat
@@ -23,8 +24,9 @@ class UtilizationWithoutWork(GpuRule):
         likely a collective that one rank never joined: the job stands still until the time-out.
     Diagnosis:
         Look for the GPU or rank of the same job that is not like this one: idle, lost, or busy
-        with something else. That one is the culprit; the spinning ones are the victims. Small
-        memory-bound kernels and inference decode look alike, but their power and links move.
+        with something else. That one is the culprit; the spinning ones are the victims. Where no
+        process is on the GPU, its memory is empty and it draws what an idle one does, the counter
+        is stuck, and no job is at fault. Small memory-bound kernels and inference decode look alike, but their power and links move.
     Mitigation:
         Find out what the odd rank waits for (its stack, its input, its GPU). If none is odd,
         suspect the network. Before killing the job, keep its evidence: stacks of all ranks, and
@@ -35,7 +37,7 @@ class UtilizationWithoutWork(GpuRule):
     name = "utilization without work"
     short = "SM idle"
     severity = "warning"
-    severities = ("warning", "error")
+    severities = ("info", "warning", "error")
     needs = ("utilization_ratio",)
     needs_any = ("sm_active_ratio", "power_watts")
     thresholds = SPINNING
@@ -59,6 +61,8 @@ class UtilizationWithoutWork(GpuRule):
             )
         if not idle_inside(seen, self.limit):
             return Verdict(subject=subject, holds=False)
+        if is_latched(gpu):
+            return self._stuck(gpu, seen)
         window = self.limit["window_seconds"]
         flat = power_flat(gpu, scene.history, self.limit, window)
         silent = links_silent(gpu, scene.history, self.limit, window)
@@ -70,6 +74,22 @@ class UtilizationWithoutWork(GpuRule):
             confidence=0.9 if spins else 0.6,
             evidence=self._evidence(seen, flat, silent),
             next_step=self._step(gpu, spins, scene),
+        )
+
+    def _stuck(self, gpu: GpuFrame, seen: Activity) -> Verdict:
+        """Nobody is there who could be at fault: it is the counter."""
+        return Verdict(
+            subject=gpu_subject(gpu),
+            holds=True,
+            name="utilization counter stuck",
+            severity="info",
+            confidence=0.8,
+            evidence=(
+                *self._readings(seen),
+                Evidence(signal="processes", value="none, and no memory in use"),
+            ),
+            next_step="Nothing runs here: do not believe this counter until the GPU was reset or the "
+            "driver loaded anew.",
         )
 
     def _step(self, gpu: GpuFrame, spins: bool, scene: Scene) -> str | None:
@@ -96,6 +116,13 @@ class UtilizationWithoutWork(GpuRule):
 
     def _evidence(self, seen: Activity, flat: bool, silent: bool) -> tuple[Evidence, ...]:
         return (
+            *self._readings(seen),
+            Evidence(signal="power", value="flat" if flat else "moves"),
+            Evidence(signal="links", value="silent" if silent else "not known to be silent"),
+        )
+
+    def _readings(self, seen: Activity) -> tuple[Evidence, ...]:
+        return (
             self._mean("utilization_ratio", seen.utilization, "utilization_ratio"),
             *(
                 (self._mean("sm_active_ratio", seen.sm, "sm_active_ratio"),)
@@ -107,8 +134,6 @@ class UtilizationWithoutWork(GpuRule):
                 if seen.power is not None
                 else ()
             ),
-            Evidence(signal="power", value="flat" if flat else "moves"),
-            Evidence(signal="links", value="silent" if silent else "not known to be silent"),
         )
 
     def _mean(self, signal: str, value: float | None, limit: str) -> Evidence:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from ...probes.model.frame import Frame
 from ...probes.model.host_frames import CgroupFrame
-from ..finding import Evidence, Subject, Verdict, compared
-from ..rule import CgroupRule, Scene, Threshold
+from ..finding import Evidence, Finding, Subject, Verdict, compared
+from ..rule import CgroupRule, Scene, Threshold, stands_still
 
 _WINDOW_SECONDS = 30.0
 
@@ -39,8 +39,11 @@ class CpuThrottling(CgroupRule):
         "healthy_ratio": Threshold(0.90, "ratio", "founding documents; second witness of an error"),
     }
     hold_seconds = 10.0
-    explains = ("HW210", "HW211")
+    explains = ("HST111", "HW210", "HW211")
     next_step = "Raise the CPU limit of this container or pod, or run fewer loader workers in it."
+
+    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
+        return not stands_still(symptom)
 
     def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:
         ratio = scene.history.cgroup(group.path, "throttled_ratio").mean(_WINDOW_SECONDS)

@@ -159,6 +159,7 @@ class StillWatch:
         self.title = title
         self.stuck = ""
         self.past_samples = 0
+        self.pids: tuple[int, ...] = ()
         self.asked_pid: int | None = None
         self.history = played("healthy")[2]
         self.intervals: list[float] = []

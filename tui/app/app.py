@@ -234,6 +234,7 @@ class GputopApp(App[int]):
         """Once a second: time passes also when nothing comes."""
         if not self.is_running:
             return
+        self.reader.look(_LOOK_SECONDS)
         if self.reader.held is not None or self.reader.silent_seconds():
             self.redraw()
         self._look_later()

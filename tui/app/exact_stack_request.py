@@ -17,6 +17,9 @@ from ..session.view import WatchLike
 from .messages import ExactStackRead
 from .process_request import asked_process
 
+_NATIVE_KEY = "c"
+"""Not ``n``: whoever means no presses that."""
+
 
 def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
     """Say what it costs, and take it if that is agreed to."""
@@ -42,12 +45,12 @@ def _question(process: ProcessFrame) -> str:
     native = format.duration(expected_pause(process.threads, native=True))
     return (
         f"stop pid {process.pid} for about {plain} to read its stack whole?  y yes  "
-        f"n with C functions too, up to {native}  other key: no"
+        f"c with C functions too, up to {native}  other key: no"
     )
 
 
 def _answered(app: AppLike, watch: WatchLike, process: ProcessFrame, key: str) -> None:
-    if key not in ("y", "n"):
+    if key not in ("y", _NATIVE_KEY):
         app.tell("it was not stopped")
         return
     app.tell(f"pid {process.pid} is being dumped")
@@ -62,7 +65,7 @@ def _answered(app: AppLike, watch: WatchLike, process: ProcessFrame, key: str) -
         else:
             app.post_message(ExactStackRead(process, reading))
 
-    watch.take_exact_stack(process, native=key == "n", on_reply=on_reply)
+    watch.take_exact_stack(process, native=key == _NATIVE_KEY, on_reply=on_reply)
 
 
 def _continued(app: AppLike, process: ProcessFrame, reply: Reply) -> None:

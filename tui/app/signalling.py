@@ -14,12 +14,15 @@ from ..session.view import WatchLike
 from .process_request import asked_process
 from .signal_replies import SignalReplies
 
+_STOPPED = frozenset("Tt")
 _SIGNALS = {
+    "c": signal.SIGCONT,
     "t": signal.SIGTERM,
     "i": signal.SIGINT,
     "9": signal.SIGKILL,
 }
 _WITH_ALL_BELOW = "b"
+_CONTINUE = "c CONT"
 _KEYS = "t TERM  i INT  9 KILL"
 _NO = "any other key: no"
 
@@ -35,7 +38,9 @@ def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
 
 def _question(process: ProcessFrame) -> str:
     role = f" ({role_of(process)})" if role_of(process) else ""
-    keys = f"{_KEYS}  {_WITH_ALL_BELOW} with all below it  {_NO}"
+    # What a stopped one needs comes first: our own finding says so.
+    order = (_CONTINUE, _KEYS) if process.state in _STOPPED else (_KEYS, _CONTINUE)
+    keys = f"{'  '.join(order)}  {_WITH_ALL_BELOW} with all below it  {_NO}"
     return f"signal pid {process.pid}{role}?  {keys}  {command_of(process)}"
 
 
@@ -73,7 +78,7 @@ def _ask_about(
         app.tell(f"nothing runs below pid {process.pid}: nothing was sent")
         return
     pids = ", ".join(str(each.pid) for each in below)
-    question = f"signal pid {process.pid} and the {len(below)} below it?  {_KEYS}  {_NO}  {pids}"
+    question = f"signal pid {process.pid} and the {len(below)} below it?  {_KEYS}  {_CONTINUE}  {_NO}  {pids}"
     # A launcher starts anew what ends below it: it comes first.
     app.ask(question, lambda key: _send(app, watch, [process, *below], key))
 

@@ -9,12 +9,19 @@ import msgspec
 from ...probes.derive.stack_groups import StackGroup, merge
 from ...probes.feeds.protocol import FeedError
 from ...probes.jobs.ownership import job_of
+from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.rank_activity import ExitedRank
 from ...rules.finding import Finding, Judgement, NotEvaluated
 from ..console.exits import COULD_NOT_LOOK, FINDINGS, OK, complain
 from ..console.output import say, say_json
-from ..drawing.missing import HELP_WITHOUT_DRIVER, all_refused, silent_gpus, unreadable_gpus
+from ..drawing.missing import (
+    HELP_WITHOUT_DRIVER,
+    all_refused,
+    silent_gpus,
+    unreadable_gpus,
+    why_processes_unread,
+)
 from ..reports.diagnosis_text import as_text, unseen_gpus
 from ..reports.rank_lines import without_ended
 from ..reports.worker_stack import WorkerStack
@@ -62,7 +69,7 @@ def diagnose(watch: Watch, options: Namespace) -> int:
     job: JobFrame | None = None
     looks_left = LAST_LOOKS
     try:
-        for judgement in until(watch, options.seconds):
+        for judgement in until(watch, options.seconds, options.timeout):
             found = None
             if asked is not None:
                 asked.follow(judgement.frame)
@@ -80,11 +87,11 @@ def diagnose(watch: Watch, options: Namespace) -> int:
         return complain(str(error), COULD_NOT_LOOK)
     finally:
         watch.close()
-        if watch.stuck:
-            complain(watch.stuck)
+        for line in filter(None, (watch.stuck, watch.cut_short)):
+            complain(line)
     ended = has_ended(asked) if asked is not None and asked.ended else ""
     if last is None or (asked is not None and job is None):
-        return complain(ended or why_no_job(asked), COULD_NOT_LOOK)
+        return complain(ended or why_no_job(asked, last.frame if last else None), COULD_NOT_LOOK)
     return _tell(last, job, ended, options)
 
 
@@ -115,10 +122,17 @@ def has_ended(asked: AskedProcess) -> str:
     return f"process {asked.pid} has ended"
 
 
-def why_no_job(asked: AskedProcess | None) -> str:
-    """One sentence on why there was nothing to look at."""
-    if asked is None:
+def why_no_job(asked: AskedProcess | None, frame: Frame | None) -> str:
+    """One sentence on why there was nothing to look at.
+
+    Args:
+        asked: the process that was asked about, if one was.
+        frame: the last that was seen.
+    """
+    if asked is None or frame is None:
         return "nothing came to look at"
+    if not asked.looks and (why := why_processes_unread(frame)):
+        return f"process {asked.pid} was not looked at: {why}"
     return f"process {asked.pid} leads to no training job: neither it nor its children are Python ranks"
 
 

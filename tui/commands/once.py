@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import threading
 from argparse import Namespace
-from itertools import islice
 from textwrap import wrap
 
 from ...probes.feeds.protocol import FeedError
@@ -20,11 +18,15 @@ from ..drawing.missing import (
     HELP_WITHOUT_DRIVER,
     all_refused,
     mute_gpus,
+    unread_gpus,
     unreadable_gpus,
     why_no_gpus,
+    why_processes_unread,
 )
 from ..panels.main import draw
+from ..session.deadline import LONGEST_SECONDS, Deadline
 from ..session.followed_job import FollowedJob
+from ..session.look_time import LookTime
 from ..session.view import MIN_WIDTH, Asked, View
 from ..session.watch import Watch
 
@@ -32,7 +34,6 @@ LOOK_SECONDS = 1.0
 """Rates need two readings; these are so far apart."""
 PATIENCE_SECONDS = 6.0
 """For a driver that takes its time to start, or a GPU to answer; from 5 s on its silence is a finding."""
-_HANGS_SECONDS = 10.0
 PIPE_WIDTH = 132
 _UNCUT = 10_000
 """Cells, for what has no end of its own."""
@@ -46,17 +47,19 @@ def print_once(watch: Watch, options: Namespace) -> int:
         FeedError: when the feed ends before.
     """
     try:
-        judgement = _look(watch)
+        judgement = _look(watch, options)
     finally:
         watch.close()
-        if watch.stuck:
-            complain(watch.stuck)
+        for line in filter(None, (watch.stuck, watch.cut_short)):
+            complain(line)
     why = why_no_gpus(judgement.frame)
     if why and not options.pid and not judgement.frame.gpus:
         return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
-    gone = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
-    if gone:
-        return complain(f"process {gone[0]} has ended", COULD_NOT_LOOK)
+    unseen = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
+    if unseen:
+        unread = why_processes_unread(judgement.frame)
+        what = f"was not looked at: {unread}" if unread else "has ended"
+        return complain(f"process {unseen[0]} {what}", COULD_NOT_LOOK)
     if options.format == "json":
         say_json(as_json(judgement))
     else:
@@ -105,7 +108,8 @@ def as_text(judgement: Judgement, watch: Watch, *, limit: int | None) -> str:
     lines = (text_of(line).rstrip() for line in picture.lines)
     if limit is not None:
         lines = (part for line in lines for part in _wrapped(line, width))
-    return "\n".join(line for line in lines if line)
+    doubts = (f" {sentence}" for sentence in unread_gpus(judgement.frame))
+    return "\n".join(line for line in (*lines, *doubts) if line)
 
 
 def _asked(frame: Frame, pid: int | None) -> Asked | None:
@@ -139,28 +143,34 @@ def print_scenarios() -> int:
     return OK
 
 
-def _look(watch: Watch) -> Judgement:
-    """The judgement of a frame that has rates, and GPUs if the driver gives any in good time.
+def _look(watch: Watch, options: Namespace) -> Judgement:
+    """The judgement of a frame that has rates, and all that answers in good time.
 
     Raises:
         FeedError: when the feed ends before.
     """
-    began: float | None = None
-    deadline = threading.Timer(_HANGS_SECONDS, watch.close)
-    deadline.start()
-    try:
-        for judgement in islice(watch.judgements(), watch.past_samples, None):
-            now = judgement.frame.monotonic_seconds
-            began = now if began is None else began
-            if watch.past_samples or now - began >= _needed_seconds(judgement.frame):
+    time = LookTime()
+    judgement: Judgement | None = None
+    with Deadline(watch, options.timeout) as deadline:
+        for number, judgement in enumerate(watch.judgements()):
+            deadline.came()
+            if number < watch.past_samples:
+                continue
+            time.take(judgement.frame)
+            needed = _needed_seconds(judgement.frame, options)
+            if watch.past_samples or time.seconds >= needed:
                 return judgement
-    finally:
-        deadline.cancel()
-    raise FeedError(f"no sample came within {_HANGS_SECONDS:g} s: the collector hangs")
+            if time.whole_seconds >= LONGEST_SECONDS:
+                return judgement
+    if judgement is None:
+        raise FeedError(deadline.why or "the collector has ended")
+    watch.cut_short = deadline.why
+    return judgement
 
 
-def _needed_seconds(frame: Frame) -> float:
+def _needed_seconds(frame: Frame, options: Namespace) -> float:
     source = frame.source("nvml")
     slow = source is not None and source.status == "stale" and not frame.gpus
     unread = mute_gpus(frame) or any(not gpu.ever_read and not gpu.fault_code for gpu in frame.gpus)
-    return PATIENCE_SECONDS if slow or unread else LOOK_SECONDS
+    hidden = bool(options.pid) and bool(why_processes_unread(frame))
+    return PATIENCE_SECONDS if slow or unread or hidden else LOOK_SECONDS

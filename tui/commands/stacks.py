@@ -30,8 +30,10 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
     asked = AskedProcess(options.pid[0])
     last: Judgement | None = None
     job: JobFrame | None = None
+    seen: Frame | None = None
     try:
-        for judgement in until(watch, PATIENCE_SECONDS):
+        for judgement in until(watch, PATIENCE_SECONDS, options.timeout):
+            seen = judgement.frame
             asked.follow(judgement.frame)
             found = job_of(judgement.frame, asked.pid)
             if found is None:
@@ -47,11 +49,11 @@ def print_stacks(watch: Watch, options: Namespace) -> int:
         return complain(str(error), COULD_NOT_LOOK)
     finally:
         watch.close()
-        if watch.stuck:
-            complain(watch.stuck)
+        for line in filter(None, (watch.stuck, watch.cut_short)):
+            complain(line)
     ended = has_ended(asked) if asked.ended else ""
     if last is None or job is None:
-        return complain(ended or why_no_job(asked), COULD_NOT_LOOK)
+        return complain(ended or why_no_job(asked, seen), COULD_NOT_LOOK)
     any_stack = any(each.main_stacks for each in last.frame.stacks)
     if any_stack or not ended:
         worker = worker_stack(last.frame, job, asked.pid)

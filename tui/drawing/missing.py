@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...probes.model.driver_errors import fault_text
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
-from ...probes.model.gpu_readings import GpuReading, gpu_source_number
+from ...probes.model.gpu_readings import GpuReading, gpu_source_name, gpu_source_number
 from ...probes.model.link_frames import LinkFrame
 from ...probes.model.missing_reasons import NO_PERMISSION, NOT_SUPPORTED
 from ...probes.model.signals import signals_of
+from ...probes.scheduling.words import starved_sentence
+from ...rules.occupancy import why_owner_unseen
 from . import format
-from .finding_words import words_of
+from .finding_words import runs_text, words_of
 from .lines import plain
 from .target import Target
 
@@ -37,10 +41,24 @@ def why_no_gpus(frame: Frame) -> str:
             else "the NVIDIA driver lists no GPU"
         )
     if source.status == "stale":
+        if (source.starved_seconds or 0.0) > (source.busy_seconds or 0.0):
+            return source.reason
         if source.busy_seconds:
             return f"the NVIDIA driver has not answered for {format.duration(source.busy_seconds)}"
         return source.reason or "the NVIDIA driver has not answered"
     return source.reason or f"NVML is {source.status}"
+
+
+def why_processes_unread(frame: Frame) -> str:
+    """Why no process can be said to be there or not, in words; empty where it can."""
+    source = frame.source("processes")
+    if source is not None and source.status == "ok":
+        return ""
+    if frame.starvation is not None:
+        return starved_sentence(frame.starvation)
+    if source is None:
+        return "the processes of this machine were left out"
+    return f"processes: {source.reason or source.status}"
 
 
 def mute_gpus(frame: Frame) -> dict[int, str]:
@@ -52,6 +70,48 @@ def mute_gpus(frame: Frame) -> dict[int, str]:
         if source.status != "ok" and number is not None and number not in rows:
             found[number] = source.reason or source.status
     return found
+
+
+def unread_gpus(frame: Frame) -> list[str]:
+    """Sentences on the GPUs that are there and have no row; none where all have one."""
+    return [
+        f"GPU {runs_text(indices)} {'has' if len(indices) == 1 else 'have'} no row: {reason}"
+        for reason, indices in _by_reason(mute_gpus(frame)).items()
+    ]
+
+
+def silent_words(frame: Frame, silent: dict[int, str]) -> Iterator[str]:
+    """Which GPUs do not answer, with the reason; or that this monitor could not ask them.
+
+    Args:
+        frame: what is shown.
+        silent: number of each such GPU, and why.
+    """
+    for reason, indices in _by_reason(silent).items():
+        starved = all(gets_no_cpu(frame, index) for index in indices)
+        one = len(indices) == 1
+        what = ("is not read" if one else "are not read") if starved else ""
+        what = "could not be read" if reason in REFUSALS else what
+        what = what or ("does not answer" if one else "do not answer")
+        yield f"GPU {runs_text(indices)} {what}: {reason}"
+
+
+def gets_no_cpu(frame: Frame, index: int) -> bool:
+    """Whether that GPU is silent because this monitor is not run."""
+    gpu = frame.gpu(index)
+    if gpu is not None and gpu.status != "stale":
+        return False  # it was read, whatever it said
+    source = frame.source(gpu_source_name(index))
+    if source is None or source.busy_seconds is None:
+        return frame.starvation is not None
+    return (source.starved_seconds or 0.0) > source.busy_seconds
+
+
+def _by_reason(gpus: dict[int, str]) -> dict[str, list[int]]:
+    by_reason: dict[str, list[int]] = {}
+    for index, reason in gpus.items():
+        by_reason.setdefault(reason, []).append(index)
+    return by_reason
 
 
 def silent_gpus(frame: Frame) -> dict[int, str]:
@@ -68,7 +128,11 @@ def unreadable_gpus(frame: Frame) -> tuple[int, ...]:
         gpu.index
         for gpu in frame.gpus
         if gpu.status in ("lost", "failed")
-        or (gpu.status == "stale" and (not gpu.ever_read or gpu.age_seconds >= _SILENT_SECONDS))
+        or (
+            gpu.status == "stale"
+            and (not gpu.ever_read or gpu.age_seconds >= _SILENT_SECONDS)
+            and not gets_no_cpu(frame, gpu.index)
+        )
     )
 
 
@@ -119,4 +183,6 @@ def _of_gpu(gpu: GpuFrame) -> str:
             reason = gpu.missing.get(field, "not read yet")
             reasons.setdefault(reason, []).append(words_of(field))
     parts = [f"{', '.join(fields)} {reason}" for reason, fields in reasons.items()]
+    unseen = why_owner_unseen(gpu)
+    parts = [f"owner not seen: {unseen}", *parts] if unseen else parts
     return f"GPU {gpu.index}: {'; '.join(parts)}" if parts else ""

@@ -8,6 +8,7 @@ import msgspec
 
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.job_frames import RankFrame
+from ...rules.occupancy import is_free, why_owner_unseen
 from ..drawing import format
 from ..drawing.bars import gauge, sparkline
 from ..drawing.columns import Spans
@@ -16,6 +17,7 @@ from ..drawing.lines import LineBuilder, Span, left, plain, right, width_of
 from ..drawing.phase_roles import PHASE_ROLES
 
 SHOW_PHASE_AGE_SECONDS = 2.0
+_UNSEEN, _UNSEEN_SHORT = "owner not seen", "not seen"
 _HOT_MARGIN_CELSIUS = 3.0
 _SLOWDOWNS = (
     ("hw thermal slowdown", "T", "hot"),
@@ -55,11 +57,17 @@ def rank(row: GpuRow, width: int) -> Spans:
     return [(left(DASH if number is None else f"r{number}", width), row.value_role)]
 
 
-def _unled(gpu: GpuFrame) -> str:
+def _unled(gpu: GpuFrame, width: int) -> str:
     """What stands for the phase of a GPU without a rank: free only where that is known."""
     if gpu.processes is None:
         return DASH
-    return "" if gpu.processes else "free"
+    if gpu.processes:
+        return ""
+    if is_free(gpu):
+        return "free"
+    if not why_owner_unseen(gpu):
+        return DASH
+    return _UNSEEN if width >= len(_UNSEEN) else _UNSEEN_SHORT
 
 
 def phase(row: GpuRow, width: int) -> Spans:
@@ -67,7 +75,7 @@ def phase(row: GpuRow, width: int) -> Spans:
     if row.gpu.status in ("lost", "failed"):
         return [(left(row.gpu.status, width), "error")]
     if row.rank is None or row.rank.phase is None:
-        return [(left(_unled(row.gpu), width), "dim")]
+        return [(left(_unled(row.gpu, width), width), "dim")]
     return phase_spans(row.rank, width)
 
 

@@ -19,7 +19,7 @@ from ..drawing.explanations import Section, column_terms
 from ..drawing.finding_words import name_within, unseen_seconds
 from ..drawing.glyphs import DASH, DEGREE, DOT, FOLD
 from ..drawing.lines import Line, LineBuilder, Span, left, plain
-from ..drawing.missing import why_no_gpus
+from ..drawing.missing import gets_no_cpu, why_no_gpus
 from ..drawing.severity_marks import severity_mark
 from ..drawing.target import Block, gpu_target
 from ..session.view import View, window
@@ -199,7 +199,7 @@ def _line(
     chosen = view.selected == gpu_target(gpu.index)
     if gpu.status in ("lost", "failed") or not gpu.ever_read:
         return chosen_line(_valueless_line(gpu, rank, found, view.frame, layout.width), chosen)
-    row = GpuRow(gpu, rank, partial(_note, gpu, found), partial(_past, view, gpu.index))
+    row = GpuRow(gpu, rank, partial(_note, gpu, found, view.frame), partial(_past, view, gpu.index))
     return chosen_line(layout.line(row), chosen)
 
 
@@ -244,9 +244,11 @@ def _why_lost(gpu: GpuFrame, frame: Frame) -> str:
     return plain(gpu.status_reason) or "no reason is given"
 
 
-def _note(gpu: GpuFrame, found: Finding | None, width: int) -> Sequence[Span]:
+def _note(gpu: GpuFrame, found: Finding | None, frame: Frame, width: int) -> Sequence[Span]:
     """The worst thing that is said of it, in a few words."""
     if gpu.status == "stale":
+        if gets_no_cpu(frame, gpu.index):
+            return ((f"{format.duration(gpu.age_seconds)} old", "warm"),)
         mark, role = severity_mark("error")
         # In few words: the age is what must not be cut.
         return ((f"{mark} ", role), (f"silent {format.duration(gpu.age_seconds)}", role))

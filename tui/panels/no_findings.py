@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from ...probes.scheduling.words import starved_sentence
 from ...rules.finding import Judgement, NotEvaluated
 from ..drawing import format
 from ..drawing.finding_words import not_evaluated_reasons, runs_text
 from ..drawing.glyphs import CLEARED, DOT
 from ..drawing.lines import Line, LineBuilder, paragraph, plain
-from ..drawing.missing import silent_gpus
+from ..drawing.missing import gets_no_cpu, silent_gpus
 from ..session.view import Asked, View
 
 
@@ -102,7 +103,9 @@ def _doubts(view: View) -> Iterator[str]:
     suspected = suspected_text(view)
     if suspected:
         yield suspected
-    silent = list(silent_gpus(view.frame))
+    if view.frame.starvation is not None:
+        yield starved_sentence(view.frame.starvation)
+    silent = [index for index in silent_gpus(view.frame) if not gets_no_cpu(view.frame, index)]
     if silent:
         verb = "does" if len(silent) == 1 else "do"
         yield f"GPU {runs_text(silent)} {verb} not answer"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
+from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.job_frames import JobFrame
 from ...rules.progress import overdue_seconds
@@ -13,12 +14,17 @@ from ..drawing import format
 from ..drawing.explanations import Term
 from ..drawing.glyphs import DASH, DOT, TIMES
 from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width
+from ..drawing.missing import mute_gpus
 from ..drawing.severity_marks import severity_mark
 from ..session.job_order import asked_words, count_words, died_seconds, jobs_in_order, name_words
 from ..session.view import View
 from .finding_lines import cause_counts, causes
 
+DEAD_IN_HEADLINE_SECONDS = 60.0
+"""After that a job that nobody asked for is no news any more."""
 _MAKERS = ("NVIDIA", "Tesla", "Quadro", "GeForce", "Graphics", "Device")
+_UNKNOWING = ("stale", "failed", "denied")
+"""States of the driver's source in which there may well be GPUs."""
 TERMS = (
     Term("s/step", "Median over the ranks of how long the last whole step took. Probe page."),
     Term(
@@ -53,6 +59,17 @@ def models(gpus: Sequence[GpuFrame], *, wide: bool) -> str:
     return " + ".join(f"{count}{joint}{name}" for name, count in names.items()) or "no GPU"
 
 
+def _gpus(frame: Frame, *, wide: bool) -> str:
+    """All that there are, as far as is known: those without a row are there too."""
+    if not frame.gpus:
+        source = frame.source("nvml")
+        unknown = (source is not None and source.status in _UNKNOWING) or mute_gpus(frame)
+        return "GPUs unknown" if unknown else "no GPU"
+    shown = models(frame.gpus, wide=wide)
+    missing = len(mute_gpus(frame))
+    return f"{len(frame.gpus)} of {len(frame.gpus) + missing} GPUs: {shown}" if missing else shown
+
+
 def _model(name: str | None, *, wide: bool) -> str:
     words = [word for word in plain(name or "GPU").split() if word not in _MAKERS]
     if wide or not words:
@@ -67,7 +84,7 @@ def _parts(view: View, *, wide: bool) -> list[_Part]:
     parts: list[_Part] = [
         (7, [("gputop", "brand")]),
         (0, [(plain(frame.node), "strong")]),
-        (3, [(models(frame.gpus, wide=wide), "text")]),
+        (3, [(_gpus(frame, wide=wide), "text")]),
         (6, [(f"driver {plain(frame.driver_version or DASH)}", "dim")]),
     ]
     return parts + _of_jobs(view)
@@ -80,11 +97,24 @@ def _of_jobs(view: View) -> list[_Part]:
         return _ended_parts(asked_words(view), "ended", asked.over_seconds)
     wanted = asked.job.id if asked and asked.job else None
     most = max(jobs, key=lambda job: (job.id == wanted, len(job.ranks)), default=None)
-    if most is not None:
+    if most is not None and (len(jobs) == 1 or most.id == wanted):
         return _job_parts(most, len(jobs) - 1)
+    if jobs:
+        return [(1, [(_many_words(len(jobs), view), "strong")])]
+    others = sum(bool(each.gpus) and each.job_id is None for each in view.frame.processes)
+    if others:
+        what = "1 process" if others == 1 else f"{others} processes"
+        return [(1, [(f"{what} on GPUs, no job", "text")])]
     died = [(died_seconds(job) or 0.0, job) for job in jobs_in_order(view)]
     age, job = min(died, key=lambda each: each[0], default=(0.0, None))
-    return _ended_parts(name_words(job), "died", age) if job is not None else []
+    if job is None or age >= DEAD_IN_HEADLINE_SECONDS:
+        return []
+    return _ended_parts(name_words(job), "died", age)
+
+
+def _many_words(count: int, view: View) -> str:
+    words = f"{count} jobs"
+    return words if view.once else f"{words} {DOT} a chooses"
 
 
 def _ended_parts(name: str, how: str, age: float) -> list[_Part]:

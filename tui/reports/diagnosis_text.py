@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
+from ...probes.scheduling.words import starved_sentence
 from ...rules.finding import Finding, Judgement, NotEvaluated
 from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
     not_evaluated_reasons,
-    runs_text,
     subject_text,
     sureness_text,
 )
 from ..drawing.lines import plain_text
-from ..drawing.missing import REFUSALS, silent_gpus, why_no_gpus
+from ..drawing.missing import silent_gpus, silent_words, why_no_gpus
 from ..drawing.rank_words import name_of_rank
 from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
 
@@ -76,7 +76,9 @@ def _doubts(judgement: Judgement) -> Iterator[str]:
     why = unseen_gpus(frame)
     if why:
         yield f"No GPU was looked at: {why}"
-    yield from _silent_gpus(frame)
+    yield from silent_words(frame, silent_gpus(frame))
+    if frame.starvation is not None:
+        yield f"{starved_sentence(frame.starvation)}: what it shows is late, and not all."
     not_evaluated = judgement.not_evaluated
     if not_evaluated:
         yield f"{len(not_evaluated)} of {judgement.rules} rules were not evaluated:"
@@ -96,16 +98,6 @@ def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
 def unseen_gpus(frame: Frame) -> str:
     """Why no GPU was looked at; empty where some were."""
     return why_no_gpus(frame) or ("" if frame.gpus else "NVML was left out")
-
-
-def _silent_gpus(frame: Frame) -> Iterator[str]:
-    by_reason: dict[str, list[int]] = {}
-    for index, reason in silent_gpus(frame).items():
-        by_reason.setdefault(reason, []).append(index)
-    for reason, indices in by_reason.items():
-        verb = "does" if len(indices) == 1 else "do"
-        what = "could not be read" if reason in REFUSALS else f"{verb} not answer"
-        yield f"GPU {runs_text(indices)} {what}: {reason}"
 
 
 def _reasons(not_evaluated: Sequence[NotEvaluated]) -> Iterator[str]:

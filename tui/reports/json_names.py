@@ -30,6 +30,7 @@ from ...probes.model import (
 )
 from ...probes.model.link_readings import NumaNode
 from ...probes.model.sample import SourceStatus
+from ...probes.model.starvation import Starvation
 from ...rules import finding
 
 
@@ -79,7 +80,12 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         "rank_histories": None,
         "pressures": "cgroup_pressures",
     },
-    SourceStatus: {"busy_seconds": "busy_duration_seconds"},
+    SourceStatus: _renamed(
+        "busy_seconds busy_duration_seconds starved_seconds starved_duration_seconds"
+    ),
+    Starvation: _renamed(
+        "seconds starved_duration_seconds stopped_seconds stopped_duration_seconds"
+    ),
     gpu_frames.GpuFrame: {
         **_counters("energy_joules pcie_rx_bytes pcie_tx_bytes pcie_replays"),
         **_counters("nvlink_rx_bytes nvlink_tx_bytes retired_pages"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...probes.feeds.protocol import FeedError
 from ...probes.model.frame import Frame
 from ...rules.finding import Judgement
+from .deadline import LONGEST_SECONDS, Deadline
+from .look_time import LookTime
 from .watch import Watch
 
 
@@ -34,16 +37,30 @@ class AskedProcess:
         self.ended |= unreaped or process.start_time_seconds != self._began
 
 
-def until(watch: Watch, seconds: float) -> Iterator[Judgement]:
-    """What is judged in the next so many seconds, by the clock of the samples.
+def until(
+    watch: Watch, seconds: float, timeout_seconds: float | None = None
+) -> Iterator[Judgement]:
+    """What is judged in the next so many seconds in which the collector was run.
+
+    Args:
+        watch: closed where nothing comes for too long.
+        seconds: by the clock of the samples.
+        timeout_seconds: after which it ends whatever comes; ``None``: only where nothing comes, or
+            the collector is not run for a minute.
 
     Raises:
-        FeedError: when the feed cannot go on.
+        FeedError: when the feed cannot go on, or nothing has come at all.
     """
-    began: float | None = None
-    for judgement in watch.judgements():
-        now = judgement.frame.monotonic_seconds
-        began = now if began is None else began
-        yield judgement
-        if now - began >= seconds:
-            return
+    time = LookTime()
+    come = False
+    with Deadline(watch, timeout_seconds) as deadline:
+        for judgement in watch.judgements():
+            deadline.came()
+            come = True
+            time.take(judgement.frame)
+            yield judgement
+            if time.seconds >= seconds or time.whole_seconds >= seconds + LONGEST_SECONDS:
+                return
+    if deadline.why and not come:
+        raise FeedError(deadline.why)
+    watch.cut_short = deadline.why

@@ -8,10 +8,12 @@ from collections.abc import Callable
 import msgspec
 
 from ...probes.model.frame import Frame
+from ...probes.scheduling.words import starved_sentence
 from ...rules.finding import Judgement
 from ..drawing.format import duration
 from ..drawing.target import Target
 from .followed_job import FollowedJob
+from .silence import Silence
 from .view import SORT_KEYS, Asked, SortKey, View, WatchLike
 
 INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -25,13 +27,13 @@ class Reader(msgspec.Struct):
     clock: Callable[[], float] = time.monotonic
     shaded: bool = False
     newest: Judgement | None = None
-    arrived: float = 0.0
     held: Judgement | None = None
     held_since: float = 0.0
     ended: str | None = None
     sort: SortKey = "gpu"
     followed: FollowedJob | None = None
     """What the reader has come for, if for anything in particular."""
+    _silence: Silence | None = None
 
     @property
     def shown(self) -> Judgement | None:
@@ -48,7 +50,7 @@ class Reader(msgspec.Struct):
         self.newest = judgement
         if self.followed is not None:
             self.followed.follow(judgement.frame)
-        self.arrived = self.clock()
+        self._silent.came()
 
     def _asked(self, frame: Frame) -> Asked | None:
         """What has become of the process that is watched now, if it is one."""
@@ -84,17 +86,34 @@ class Reader(msgspec.Struct):
         """For how long nothing has come, where that is too long; else 0."""
         if self.newest is None or self.ended is not None:
             return 0.0
-        silent = self.clock() - self.arrived
-        return silent if silent > 3.0 * self.interval_seconds + SLACK_SECONDS else 0.0
+        silent = self._silent.seconds
+        return silent if silent > self._longest_silence else 0.0
+
+    def look(self, meant_seconds: float) -> None:
+        """Regularly, so many seconds after the last time: this process may have been stopped since."""
+        self._silent.look(meant_seconds, late_after=self._longest_silence / 2)
 
     def standing(self) -> str:
         """That what is shown is old, and why; empty where it is not."""
         if self.ended:
             return f"{self.ended}; what is shown is old"
         silent = self.silent_seconds()
-        if silent:
-            return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
-        return ""
+        if not silent:
+            starvation = self.newest.frame.starvation if self.newest else None
+            return f"{starved_sentence(starvation)}: values are late" if starvation else ""
+        if why := self._silent.why:
+            return f"{why}: what is shown is {duration(silent)} old"
+        return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
+
+    @property
+    def _longest_silence(self) -> float:
+        return 3.0 * self.interval_seconds + SLACK_SECONDS
+
+    @property
+    def _silent(self) -> Silence:
+        if self._silence is None:
+            self._silence = Silence(lambda: self.watch.pids, self.clock)
+        return self._silence
 
     def view(self, selected: Target | None, filter: str = "") -> View | None:
         """What to draw from; ``None`` before anything has come."""

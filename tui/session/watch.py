@@ -47,6 +47,8 @@ class Watch:
         self._on_notice: Callable[[str], None] = lambda _: None
         self.stuck = ""
         """What `close` had to leave behind, one line, or empty."""
+        self.cut_short = ""
+        """Why it was closed before its time, one line, or empty."""
 
     @property
     def title(self) -> str:
@@ -62,6 +64,11 @@ class Watch:
     def past_samples(self) -> int:
         """So many judgements of the past come first, at once."""
         return self._feed.past_samples
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Of the processes that must be run for something to come, other than this one."""
+        return self._feed.pids
 
     @property
     def asked_pid(self) -> int | None:

@@ -19,6 +19,7 @@ from ..context import Context
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_cpu_list, parse_fields, times
 from ..protocol import SourceAbsent
+from .cpu_users import CpuUsers
 from .devices import Devices
 from .text import parse_cpu, parse_disks, parse_load, parse_networks, parse_pressure, parse_tcp
 
@@ -49,6 +50,7 @@ class HostSource:
         self._cpu_folder = KeptFiles(root / "sys/devices/system/cpu", descriptors)
         self._shm_folder = str(root / "dev/shm")
         self._devices = Devices(root)
+        self._cpu_users = CpuUsers(root)
 
     def read(self) -> tuple[HostReading]:
         """One reading.
@@ -73,7 +75,9 @@ class HostSource:
         for name, value in values.items():
             if value is None:
                 missing.setdefault(name, _UNREADABLE)
-        return (HostReading(monotonic_seconds=time.monotonic(), missing=missing, **values),)
+        users = self._cpu_users.read(values["cpu_busy_seconds"], values["cpu_total_seconds"])
+        moment = time.monotonic()
+        return (HostReading(monotonic_seconds=moment, missing=missing, cpu_users=users, **values),)
 
     def close(self) -> None:
         """Give all descriptors back."""

@@ -109,3 +109,36 @@ def test_a_short_wait_in_a_collective_is_not_without_work() -> None:
         return Changes(every_gpu=SPINNING if second % 30 < 15 else {})
 
     assert "HW211" not in play(script, 90).ever()
+
+
+LATCHED = {
+    "utilization_ratio": 1.0,
+    "sm_active_ratio": None,
+    "memory_used_bytes": 500 << 20,
+    "power_watts": 70.0,
+    "processes": (),
+}
+
+
+def test_a_counter_that_is_stuck_is_no_fault_of_a_job() -> None:
+    found = play(always(without_job=True, gpus={2: LATCHED}), 45, interval=2.0).one("HW211")
+    assert (found.name, found.severity) == ("utilization counter stuck", "info")
+    assert (found.subject.gpu, found.subject.job) == (2, None)
+    assert evidence(found, "processes").value == "none, and no memory in use"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"memory_used_bytes": 40 << 30}, {"power_watts": 260.0}, {"processes": None}],
+    ids=["memory is held", "it draws power", "who is there is not known"],
+)
+def test_where_somebody_may_be_there_it_is_not_the_counter(change: dict[str, Any]) -> None:
+    spins = play(always(without_job=True, gpus={2: {**LATCHED, **change}}), 45, interval=2.0).all(
+        "HW211"
+    )
+    assert all(each.name != "utilization counter stuck" for each in spins)
+
+
+def test_the_gpu_of_a_job_whose_processes_are_hidden_is_judged_as_the_jobs() -> None:
+    found = play(always(every_gpu=SPINNING), 45, interval=2.0).all("HW211")
+    assert found and all(each.name == "utilization without work" for each in found)

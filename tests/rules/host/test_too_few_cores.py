@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from gputop.probes.model.host_readings import PressureReading
+from gputop.probes.model.host_readings import CpuUser, PressureReading
 
 from support.rules_scenes import (
     BEGAN,
@@ -139,3 +141,109 @@ def test_a_process_that_fills_its_cores_or_waits_for_one(cores: float, delay: fl
     found = play(off_the_gpu(cores, delay), 40).one("HST111")
     assert found.severity == "warning"
     assert evidence(found, "cores used").value == pytest.approx(cores)
+
+
+def beside(
+    others: float,
+    *,
+    own: float = 0.1,
+    delay: float = 0.4,
+    cpus: int = 2,
+    allowed: int = 2,
+    users: Sequence[CpuUser] | None = None,
+    throttled: float = 0.0,
+) -> Script:
+    """Two ranks without workers that wait for a core, beside others who use so many."""
+
+    def script(second: float) -> Changes:
+        moment = BEGAN + second
+        ranks = [
+            process(
+                4000 + rank,
+                moment,
+                environment={"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"},
+                command=("python", "train.py"),
+                parent_pid=LAUNCHER,
+                cpu_seconds=own * moment,
+                run_delay_seconds=delay * moment,
+                allowed_cpus=allowed,
+            )
+            for rank in range(2)
+        ]
+        command = ("python", "/usr/bin/torchrun", "--nproc-per-node", "2", "train.py")
+        torchrun = process(
+            LAUNCHER, moment, command=command, attached=True, cpu_seconds=0.0, allowed_cpus=allowed
+        )
+        ranks.append(torchrun)
+        host = {
+            "cpus": cpus,
+            "cpu_busy_seconds": (others + 2 * own) * moment,
+            "cpu_total_seconds": cpus * moment,
+            "pressure_cpu_some_seconds": 0.9 * moment,
+            "cpu_users": None if users is None else tuple(users),
+        }
+        cgroup = {
+            "cpu_periods": int(10 * moment),
+            "cpu_throttled_periods": int(10 * throttled * moment),
+        }
+        return Changes(without_job=True, more_processes=ranks, host=host, cgroup=cgroup)
+
+    return script
+
+
+def user(pid: int, cores: float, name: str = "stress-ng") -> CpuUser:
+    return CpuUser(pid=pid, start_time_seconds=1.0, name=name, cores=cores)
+
+
+def test_neighbours_that_take_the_cores_are_named_and_the_job_is_not_at_fault() -> None:
+    users = [user(71, 0.9), user(72, 0.8), user(4000, 0.1, "python"), user(73, 0.1), user(74, 0.05)]
+    found = play(beside(1.8, users=users), 45).one("HST111")
+    assert (found.name, found.subject.kind, found.severity) == (
+        "cores taken by others",
+        "host",
+        "warning",
+    )
+    assert evidence(found, "who takes them").value == (
+        "pid 71 stress-ng 0.9 cores, pid 72 stress-ng 0.8 cores, pid 73 stress-ng 0.1 cores and 1 more"
+    )
+    assert "more cores" not in found.next_step
+    assert "pid 71" in found.next_step
+
+
+def test_neighbours_that_hardly_slow_it_are_information() -> None:
+    found = play(beside(1.8, delay=0.1), 45).one("HST111")
+    assert (found.name, found.severity) == ("cores taken by others", "info")
+
+
+def test_neighbours_of_whom_nothing_is_known_are_other_processes() -> None:
+    found = play(beside(1.8, users=[]), 45).one("HST111")
+    assert evidence(found, "who takes them").value == "other processes"
+
+
+def test_neighbours_on_the_cores_of_its_mask_while_the_rest_of_the_node_is_idle() -> None:
+    found = play(beside(4.0, cpus=64, allowed=2), 45).one("HST111")
+    assert found.name == "cores taken by others"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        beside(0.1, own=0.9),
+        beside(1.2, own=0.9, cpus=3, allowed=2),
+        beside(1.8, throttled=0.5),
+        beside(40.0, cpus=96, allowed=96),
+    ],
+    ids=["uses them itself", "uses its mask", "stopped by its own quota", "idle cores are left"],
+)
+def test_nobody_else_is_blamed(script: Script) -> None:
+    found = play(script, 45).all("HST111")
+    assert all(each.name == "too few cores" for each in found)
+
+
+def test_a_job_that_needs_more_than_it_has_is_told_so_itself() -> None:
+    found = play(beside(0.1, own=0.9), 45).one("HST111")
+    assert (found.name, found.severity, found.subject.kind) == ("too few cores", "warning", "job")
+
+
+def test_neighbours_who_do_not_slow_a_job_that_fits_are_nothing() -> None:
+    assert "HST111" not in play(beside(90.0, cpus=96, allowed=96, delay=0.0), 45).ever()

@@ -108,7 +108,9 @@ async def test_silence_is_reported() -> None:
     app, _ = app_of(clock=clock)
     async with running(app) as pilot:
         assert "NO NEWS" not in text(app)
-        clock.now += 9
+        for _ in range(9):
+            clock.now += 1
+            app.reader.look(1.0)  # as each second: a jump of the clock is a stop of this program
         await pilot.pause(1.2)
         assert "NO NEWS 9.0 s" in text(app)
         assert "the collector has sent nothing for 9.0 s" in last_line(app)

@@ -50,7 +50,11 @@ async def test_the_pause_is_reported_before_anything_happens() -> None:
         await pilot.press("q")
         assert watch.exact_stacks == []
         assert "it was not stopped" in last_line(app)
-        await pilot.press("b", "n")
+        for no in ("n", "escape", "enter", "Y", "space"):
+            await pilot.press("b", no)
+            await pilot.pause()
+            assert watch.exact_stacks == [], no
+        await pilot.press("b", "c")
         await pilot.pause()
         await pilot.pause()
         assert watch.exact_stacks == [(int(asked[1]), True)]

@@ -351,6 +351,23 @@ async def test_a_signal_is_asked_for_named_and_sent() -> None:
     assert watch.signals == [(pid, signal.SIGTERM)]
 
 
+async def test_a_stopped_process_is_offered_to_go_on_first() -> None:
+    first = judgement()
+    stopped = tuple(
+        msgspec.structs.replace(process, state="T") for process in first.frame.processes
+    )
+    frame = msgspec.structs.replace(first.frame, processes=stopped)
+    app, watch = app_of(msgspec.structs.replace(first, frame=frame))
+    async with running(app) as pilot:
+        pid = await _select_a_process(pilot)
+        await press(pilot, "x")
+        assert "(r0)?  c CONT  t TERM" in shown(app)
+        await press(pilot, "c")
+        await pilot.pause()
+        assert f"SIGCONT was sent to pid {pid}" in shown(app)
+    assert watch.signals == [(pid, signal.SIGCONT)]
+
+
 async def test_a_refused_signal_says_why() -> None:
     app, watch = app_of(judgement())
     watch.reply = Reply(command_id=1, ok=False, message="no permission")
@@ -420,7 +437,7 @@ async def test_where_nothing_runs_below_nothing_is_sent() -> None:
         assert not watch.signals
 
 
-@pytest.mark.parametrize("key", ["n", "escape", "q", "enter"])
+@pytest.mark.parametrize("key", ["n", "y", "T", "escape", "q", "enter"])
 async def test_any_other_key_sends_nothing(key: str) -> None:
     app, watch = app_of(judgement())
     async with running(app) as pilot:
