@@ -100,7 +100,7 @@ _TINY_KERNELS = Pace(
 )
 
 HOLLOW = Scenario(
-    name="without work",
+    name="utilization-without-work",
     summary="Utilization is 100 % and power a fifth of the limit: a stream of tiny kernels.",
     finds=("HW211",),
     onset_seconds=-90.0,

@@ -18,6 +18,7 @@ from .picture_screen import BACK, SCROLLING, PictureScreen
 
 _BESIDE_FROM = 120
 """Cells from which keys and marks lie beside what is explained."""
+_KEY_CELLS = 16
 _NAME_CELLS = 18
 """The most that names of terms take beside their texts; longer ones have a line of their own."""
 _MARKS: tuple[tuple[str, str, str], ...] = (
@@ -124,7 +125,7 @@ def _joined(
     """All of it, and the lines at which parts begin: side by side or one below the other."""
     beside = width >= _BESIDE_FROM
     each = width // 3 - 3 if beside else width - 4
-    key_lines = [_title("Keys"), *map(_key, keys)]
+    key_lines = [_title("Keys"), *(line for each_key in keys for line in _key(each_key, each))]
     mark_lines = [_title("Marks"), *(line for mark in marks for line in _mark(mark, each))]
     parts = [
         _section_lines(each_section, width - 6 - each if beside else each)
@@ -184,8 +185,12 @@ def _title(text: str) -> Line:
     return ((text, "title"),)
 
 
-def _key(keys: Keys) -> Line:
-    return ((left(keys.names, 16), "key"), (keys.does, "text"))
+def _key(keys: Keys, width: int) -> list[Line]:
+    texts = wrapped(keys.does, width - _KEY_CELLS)
+    return [
+        ((left(keys.names if at == 0 else "", _KEY_CELLS), "key"), (text, "text"))
+        for at, text in enumerate(texts)
+    ]
 
 
 def _mark(mark: tuple[str, str, str], width: int) -> list[Line]:

@@ -130,7 +130,7 @@ def test_thermal_throttle() -> None:
 
 
 def test_without_work() -> None:
-    story = samples("without work")
+    story = samples("utilization-without-work")
     for index in range(8):
         assert mean(story, index, "utilization_ratio") > 0.95
         assert mean(story, index, "sm_active_ratio") < 0.12

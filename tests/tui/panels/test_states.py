@@ -257,7 +257,7 @@ async def test_little_memory_is_not_nought() -> None:
         assert "0.4/24.0 GiB" in text(app)
 
 
-@pytest.mark.parametrize("scenario", ["input-bound", "without work"])
+@pytest.mark.parametrize("scenario", ["input-bound", "utilization-without-work"])
 async def test_what_is_an_average_says_so(scenario: str) -> None:
     judged = judgement(scenario)
     app, _ = app_of(judged)

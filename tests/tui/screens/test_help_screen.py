@@ -132,6 +132,18 @@ async def test_help_is_whole_and_can_be_read_at_every_size(
         assert screen.first == max(0, len(body) - (size[1] - 3))
 
 
+@pytest.mark.parametrize("width", [120, 126, 132, 146, 160])
+async def test_what_a_key_does_never_reaches_into_the_text_beside_it(width: int) -> None:
+    app, _ = app_of(with_stacks("input-bound"))
+    async with running(app, (width, 43)) as pilot:
+        await press(pilot, "5", "question_mark")
+        screen = app.screen
+        assert isinstance(screen, HelpScreen)
+        lines = help_lines(app)
+        beside = width // 3 - 3 + 2
+        assert all(not line[beside : beside + 2].strip() for line in lines), lines
+
+
 async def test_what_is_listed_follows_the_width() -> None:
     narrow = await explained(judgement(), (60, 16), ())
     wide = await explained(judgement(), (200, 50), ())
