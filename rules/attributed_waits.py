@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ..probes.model.job_frames import JobFrame, RankFrame
-from .distributed._standstill import KEPT_WAITING, WAITING_PHASES
 from .finding import Finding
 from .progress import is_overdue
+from .waits.ranks import KEPT_WAITING, WAITING_PHASES
 
 
 def with_attributed_waits(

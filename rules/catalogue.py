@@ -24,9 +24,12 @@ from .distributed.checkpoint_holds_others import CheckpointHoldsOthers
 from .distributed.collective_mismatch import CollectiveMismatch
 from .distributed.compile_holds_others import CompileHoldsOthers
 from .distributed.evaluation_holds_others import EvaluationHoldsOthers
+from .distributed.long_work_holds_others import LongWorkHoldsOthers
 from .distributed.rank_exited import RankExited
+from .distributed.rank_finished import RankFinished
 from .distributed.rank_not_advancing import RankNotAdvancing
 from .distributed.rank_stopped import RankStopped
+from .distributed.start_up_holds_others import StartUpHoldsOthers
 from .distributed.straggler import Straggler
 from .environment.other_tenant import OtherTenant
 from .host.cpu_throttling import CpuThrottling
@@ -88,6 +91,9 @@ RULES: tuple[type[Rule], ...] = (
     RankStopped,
     RankExited,
     CompileHoldsOthers,
+    RankFinished,
+    LongWorkHoldsOthers,
+    StartUpHoldsOthers,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,

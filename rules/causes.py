@@ -6,8 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
-from .finding import SEVERITY_ORDER, Finding, FindingRef, Subject
+from .finding import SEVERITY_ORDER, Finding, FindingRef, Subject, WaitPath
 
+FindingKey = tuple[str, tuple[str, str]]
+_NO_PATHS: Mapping[FindingKey, WaitPath] = {}
+_NO_LIMITS: Mapping[str, Collection[str]] = {}
 _EVERYWHERE = frozenset({"host", "node"})
 _WHOLE_JOB = frozenset({"job", "cgroup"})
 
@@ -16,6 +19,8 @@ def with_causes(
     findings: Sequence[Finding],
     explains: Mapping[str, tuple[str, ...]],
     job_wide: Collection[str] = (),
+    paths: Mapping[FindingKey, WaitPath] = _NO_PATHS,
+    only_through: Mapping[str, Collection[str]] = _NO_LIMITS,
     can_explain: Callable[[Finding, Finding], bool] = lambda _cause, _symptom: True,
 ) -> tuple[Finding, ...]:
     """The same findings, linked, each symptom directly after its cause.
@@ -24,6 +29,8 @@ def with_causes(
         findings: most urgent first.
         explains: rule id → ids of the rules whose findings it may explain.
         job_wide: ids of the rules whose findings may have their cause anywhere in their job.
+        paths: of the findings that are about waiting: they explain what lies on the way to them.
+        only_through: rule id → in what a rank must wait for that rule to explain it.
         can_explain: whether this cause can bring about this symptom, of a kind that it may explain.
     """
     causes = [
@@ -35,9 +42,12 @@ def with_causes(
     cause_of: dict[int, int] = {}
     for number, symptom in enumerate(findings):
         for other in causes:
+            cause = findings[other]
+            limit = only_through.get(cause.id)
             if (
-                _may_explain(findings[other], symptom, explains, job_wide)
-                and can_explain(findings[other], symptom)
+                _may_explain(cause, symptom, explains, job_wide, paths.get(key_of(cause)))
+                and (limit is None or _waits_in(symptom, limit, paths))
+                and can_explain(cause, symptom)
                 and not _leads_to(other, number, cause_of)
             ):
                 cause_of[number] = other
@@ -60,6 +70,7 @@ def _may_explain(
     symptom: Finding,
     explains: Mapping[str, tuple[str, ...]],
     job_wide: Collection[str],
+    path: WaitPath | None,
 ) -> bool:
     if symptom.id not in explains[cause.id]:
         return False
@@ -69,7 +80,28 @@ def _may_explain(
         return False
     if cause.severity == "info" and urgency > other:
         return False  # what may be ignored is no reason for what may not
+    if path is not None and symptom.subject.rank is not None:
+        return _on_the_way(cause.subject, symptom.subject, path)
     return _related(cause.subject, symptom.subject, same_kind or symptom.id in job_wide)
+
+
+def _on_the_way(cause: Subject, symptom: Subject, path: WaitPath) -> bool:
+    """The symptom is of a rank that waits for the cause, or of the cause's own."""
+    if cause.job is None or cause.job != symptom.job:
+        return False
+    return symptom.rank == cause.rank or symptom.rank in path.waiters
+
+
+def _waits_in(
+    symptom: Finding, limit: Collection[str], paths: Mapping[FindingKey, WaitPath]
+) -> bool:
+    path = paths.get(key_of(symptom))
+    return path is None or path.through in limit
+
+
+def key_of(finding: Finding) -> FindingKey:
+    """Names it among the findings of one moment."""
+    return (finding.id, finding.subject.key)
 
 
 def _related(cause: Subject, symptom: Subject, job_wide: bool) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..probes.model.job_frames import RankFrame
+from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.rank_readings import DUMPS
 from .finding import Judgement
 
@@ -10,6 +10,10 @@ ASKING = frozenset(
     {"HST107", "HST115", "HST125", "HW211", "RUN404", "RUN405", "RUN406", "RUN419", "RUN423"}
 )
 """Findings, pending ones too, that stacks would make surer or more precise."""
+STILL_SECONDS = 3.0
+"""A rank of several that has stood still for so long is looked at, once: what it waits for tells whom to
+blame, also before a finding is pending. One alone may have nothing to do; it is looked at later."""
+STILL_ALONE_SECONDS = 20.0
 LOOK_SECONDS = 3.0
 """For how long a request lasts; it is renewed while there is a reason."""
 AGAIN_SECONDS = 30.0
@@ -32,10 +36,24 @@ def worth_a_look(judgement: Judgement) -> tuple[int, ...]:
     return tuple(
         rank.pid
         for job in judgement.frame.running
-        if job.id in jobs
         for rank in job.ranks
-        if _unclear(rank, looked)
+        if (_unclear(rank, looked) if job.id in jobs else _stands(rank, job, looked, now))
     )
+
+
+def _stands(rank: RankFrame, job: JobFrame, looked: dict[int, float], now: float) -> bool:
+    """It has stood still, and nobody has looked at it since."""
+    activity = rank.activity
+    if activity is None or rank.stopped:
+        return False
+    since = activity.still_since_seconds or activity.polls_since_seconds
+    if since is None:
+        return False
+    several = len(job.ranks) > 1
+    still = now - since
+    seen = looked.get(rank.pid)
+    due = STILL_SECONDS if several else STILL_ALONE_SECONDS
+    return still >= due and (seen is None or seen > still)
 
 
 def _unclear(rank: RankFrame, looked: dict[int, float]) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -39,11 +40,11 @@ class _Span(msgspec.Struct):
     last_held: float
     active: bool = False
 
-    def hold(self, now: float, began: float, hold_seconds: float) -> None:
-        """It holds now, and has since ``began``."""
+    def hold(self, now: float, began: float, hold_seconds: float, counts_from: float) -> None:
+        """It holds now, and has since ``began``; what was before ``counts_from`` does not make it count."""
         self.began = min(self.began, began)
         self.last_held = now
-        self.active |= now - self.began >= hold_seconds
+        self.active |= now - max(self.began, counts_from) >= hold_seconds
 
     def over(self, now: float, clear_seconds: float, unknown: bool) -> bool:
         """Whether not holding ends it. One that never counted ends at once, unless all is dark."""
@@ -64,6 +65,8 @@ class _Case(msgspec.Struct):
     spans: dict[Severity, _Span] = msgspec.field(default_factory=dict[Severity, _Span])
     """Of each severity or worse; the lowest is the case's own."""
     active: bool = False
+    counts_from: float = -math.inf
+    """A change of cause passes its own hold-down, however old the state is that it names."""
 
     @property
     def state(self) -> FindingState:
@@ -80,6 +83,11 @@ class _Case(msgspec.Struct):
         return _BASE
 
     @property
+    def last_held(self) -> float:
+        """When it held last."""
+        return self.spans[_BASE].last_held
+
+    @property
     def _newest(self) -> Severity:
         return self.verdict.severity or self.rule.severity
 
@@ -94,7 +102,7 @@ class _Case(msgspec.Struct):
                 span = self.spans.get(level)
                 if span is None:
                     span = self.spans[level] = _Span(began, now)
-                span.hold(now, began, self.rule.hold_seconds)
+                span.hold(now, began, self.rule.hold_seconds, self.counts_from)
             else:
                 self._end(level, now, unknown=False)
         self.active = self.active or self.spans[_BASE].active
@@ -123,6 +131,9 @@ class Engine:
         self._explains = {rule.id: rule.explains for rule in self._rules}
         self._by_id = {rule.id: rule for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
+        self._only_through = {
+            rule.id: rule.explains_waits_in for rule in self._rules if rule.explains_waits_in
+        }
         self.history = history or History()
         self._ledger = Ledger()
         self.broken: dict[str, str] = {}
@@ -186,8 +197,26 @@ class Engine:
             case = self._cases.get(key)
             if case is None:
                 case = self._cases[key] = _Case(rule, verdict)
+                if self._changes_cause(case):
+                    case.counts_from = now
             case.hold(verdict, now)
             held.add(key)
+
+    def _changes_cause(self, case: _Case) -> bool:
+        """Another cause of the same job's standing still counts already. What only calms counts at once."""
+        severity = case.verdict.severity or case.rule.severity
+        return severity != _BASE and any(
+            other.active and other is not case for other in self._rivals(case)
+        )
+
+    def _rivals(self, case: _Case) -> Iterator[_Case]:
+        """The cases that tell another cause for the same job's standing still."""
+        job = case.verdict.subject.job
+        if not case.rule.about_waiting or job is None:
+            return
+        for other in self._cases.values():
+            if other.rule.about_waiting and other.verdict.subject.job == job:
+                yield other
 
     def _placed(self, verdict: Verdict, frame: Frame) -> Verdict:
         """With the job that was on a GPU before it fell silent: it may explain the job's findings.
@@ -222,7 +251,10 @@ class Engine:
         for key in [key for key in self._cases if key not in held]:
             case = self._cases[key]
             last = _finding(case, frame) if case.active else None
-            if case.release(now, key in unknown):
+            heirs = [each for each in self._rivals(case) if each.last_held == now]
+            if case.active and any(not each.active for each in heirs):
+                continue  # until the new cause counts, the old one stands
+            if heirs or case.release(now, key in unknown):
                 del self._cases[key]
                 if last is not None:
                     self._cleared.append((now, _cleared(last, frame)))
@@ -238,7 +270,15 @@ class Engine:
         def can(cause: Finding, symptom: Finding) -> bool:
             return self._by_id[cause.id].can_explain(symptom, frame)
 
-        return (*with_causes(present, self._explains, self._job_wide, can), *gone)
+        paths = {
+            key: case.verdict.path
+            for key, case in self._cases.items()
+            if case.verdict.path is not None
+        }
+        linked = with_causes(
+            present, self._explains, self._job_wide, paths, self._only_through, can
+        )
+        return (*linked, *gone)
 
     def _forget(self) -> None:
         self.history.clear()

@@ -93,6 +93,15 @@ def against_peers(
     )
 
 
+class WaitPath(msgspec.Struct, frozen=True):
+    """Where a finding lies in the graph of who waits for whom."""
+
+    waiters: frozenset[int] = frozenset()
+    """Ranks of its job whose paths lead to it."""
+    through: str = ""
+    """What its subject waits for: ``socket``, ``pipe``…"""
+
+
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule thinks of one subject in one frame."""
 
@@ -111,6 +120,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str | None = None
     """Where it is more precise than the rule's."""
     unknown_because: str = ""
+    path: WaitPath | None = None
+    """Where it is about waiting: then it explains what lies on the way to it, and nothing else."""
     unavailable: str = ""
     """Why a signal that the rule needs is missing: then it is not evaluated, not only undecided."""
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..probes.model.frame import Frame
 from ..probes.model.job_frames import RankFrame
 from ..probes.model.vocabulary import Origin
-from .distributed._standstill import rank_subject
 from .finding import Account, Entry, Finding
 from .hidden_waits import BACKWARD, COMM, hidden_wait, late_rank
 from .history import STALLED, History
+from .waits.ranks import rank_subject
 
 MINUTE_SECONDS = 60.0
 COMPUTE = "compute"

@@ -78,8 +78,12 @@ class Rule(ABC):
     """How long it must be gone before it is cleared."""
     explains: ClassVar[tuple[str, ...]] = ()
     """Ids of the findings that are its symptoms; its own id: lesser ones of its kind in the job."""
+    explains_waits_in: ClassVar[frozenset[str]] = frozenset()
+    """Of what waits it explains those in these things alone: a network explains no pipe. Empty: all."""
     job_wide: ClassVar[bool] = False
     """Its cause may sit on another GPU or rank of the job; else it is sought on the same GPU."""
+    about_waiting: ClassVar[bool] = False
+    """It labels an end of the wait-for graph: of these one holds for a subject at a time."""
     next_step: ClassVar[str]
     """What to do now, one sentence."""
 

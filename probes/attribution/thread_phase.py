@@ -21,6 +21,10 @@ _STOPPED, _IS_STOPPED = ("T", "t"), "is stopped"
 _WAITS: dict[WaitKind | None, str] = {
     "poll": "waits for a socket or pipe",
     "socket": "waits for a socket or pipe",
+    "unix socket": "waits for a socket or pipe",
+    "accept": "waits for a socket or pipe",
+    "terminal": "waits for its terminal",
+    "file lock": "waits for a file lock",
     "pipe": "waits for a pipe or FIFO",
     "disk": "waits for a disk or file system",
     "child": "waits for another program",
@@ -52,8 +56,12 @@ def guess(
             return Said("other", "sleeps")
         case "pipe":
             return Said("data", "waits for a pipe or FIFO")
-        case "poll" | "socket":
+        case "poll" | "socket" | "unix socket" | "accept":
             return Said("other", "waits for a socket or pipe")
+        case "terminal":
+            return Said("idle", "waits for its terminal")
+        case "file lock":
+            return Said("other", "waits for a file lock")
         case "disk":
             return Said("data", "waits for a disk or file system")
         case "child":

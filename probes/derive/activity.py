@@ -22,6 +22,10 @@ STILL_SWITCHES_PER_SECOND = 2.0
 """A loader that waits for its workers wakes up every 5 s, and others at most once a second."""
 LEAST_SAMPLES = 100
 """Fewer stacks give no share: its error would be 10 points and more."""
+POLL_CORES = 0.025
+POLLS_PER_SECOND = 2000.0
+"""Whoever looks for a file every 50 ms needs less than that, and a training step more. A store's client
+looks every millisecond."""
 BUSY_CORES = 0.5
 """On a node whose cores are all taken, a thread that never waits still gets about so much."""
 
@@ -72,10 +76,15 @@ class _Seen:
         return self._aged(rank, before)
 
     def _holds(self, stacks: StackReading, rank: RankFrame) -> bool:
-        """Whether stacks still tell where it is: fresh ones, and any of one that has not moved since."""
-        still = rank.activity.still_since_seconds if rank.activity else None
-        stood = still is not None and still <= stacks.monotonic_seconds
-        return stood or self._now - stacks.monotonic_seconds <= DUMPS_SECONDS
+        """Whether stacks still tell where it is: of one that stands still all that were taken since,
+        else fresh ones. What was taken before the standstill is no witness of it."""
+        activity = rank.activity
+        if activity is not None and activity.still_since_seconds is not None:
+            return activity.still_since_seconds <= stacks.monotonic_seconds
+        polls = activity.polls_since_seconds if activity else None
+        if polls is not None and polls <= stacks.monotonic_seconds:
+            return True
+        return self._now - stacks.monotonic_seconds <= DUMPS_SECONDS
 
     def _sampled(self, rank: RankFrame, stacks: StackReading) -> RankFrame:
         reason = stacks.refusal or ("" if stacks.main_stacks else stacks.failure)
@@ -170,7 +179,13 @@ def _activity(
     still &= switches is None or switches < STILL_SWITCHES_PER_SECOND
     busy = cores is not None and cores >= BUSY_CORES
     busy &= switches is not None and switches < STILL_SWITCHES_PER_SECOND
+    sleeps = main.state == "S" and wait_kind(main.wait_channel) == "timer"
+    woke = main.state == "R" and last is not None and last.polls_since_seconds is not None
+    polls = not still and (sleeps or woke)
+    polls &= cores is not None and cores < POLL_CORES
+    polls &= switches is not None and switches < POLLS_PER_SECOND
     began = before.monotonic_seconds if before else None
+    moved = last.moved_seconds if last else 0.0
     return ActivityFrame(
         state=main.state,
         wait=wait_kind(main.wait_channel),
@@ -180,6 +195,8 @@ def _activity(
         autograd_cores=backward,
         still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
         busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
+        polls_since_seconds=((last and last.polls_since_seconds) or began) if polls else None,
+        moved_seconds=moved if still or not known else moved + seconds,
     )
 
 

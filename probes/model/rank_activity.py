@@ -23,6 +23,11 @@ class ActivityFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Moment since which it has neither run nor woken up; ``None``: it moves."""
     busy_since_seconds: float | None = None
     """Moment since which it has run without ever waiting for anything."""
+    polls_since_seconds: float | None = None
+    """Moment since which it has done nothing but sleep for short times: it looks again and again for
+    something that does not come."""
+    moved_seconds: float = 0.0
+    """For how long it has been seen to do anything else than to stand still."""
 
 
 class ExitedRank(msgspec.Struct, frozen=True, kw_only=True):

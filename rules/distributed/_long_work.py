@@ -1,26 +1,35 @@
-"""Work of one rank that takes long by its nature: the others wait, and nothing is wrong."""
+"""Work of one rank that takes long by its nature: the others wait, and nothing is wrong while it goes on."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..finding import Severity
 from ..rule import Scene, Threshold
-from ._blame import BlameRule
-from ._standstill import Look, Standstill
+from ..waits.labels import Charge
+from ._charge import ChargeRule
+
+LONGER = "It takes longer than expected and nothing is seen to move: look at its stack, gputop stacks PID."
 
 
-class LongWork(BlameRule):
+class LongWork(ChargeRule):
     """A rule about work for which the others wait. It is no stall, unless it takes too long."""
 
-    severity = "info"
-    severities = ("info", "warning")
+    severity: ClassVar[Severity] = "info"
+    severities: ClassVar[tuple[Severity, ...]] = ("info", "warning")
     thresholds = {
         "warning_seconds": Threshold(
             600.0, "seconds", "PyTorch gives a collective up after 10 min"
         ),
     }
 
-    def severity_of(self, seconds: float, still: Standstill) -> Severity:
-        return "warning" if seconds >= self.limit["warning_seconds"] else "info"
+    def severity_of(self, charge: Charge) -> Severity:
+        return "warning" if self._is_overtime(charge) else "info"
 
-    def step_for(self, look: Look, scene: Scene) -> str | None:
-        return None
+    def step_for(self, charge: Charge, scene: Scene) -> str | None:
+        return LONGER.replace("PID", str(charge.rank.pid)) if self._is_overtime(charge) else None
+
+    def _is_overtime(self, charge: Charge) -> bool:
+        """Only without progress: what goes on may take its time."""
+        late = charge.seconds >= self.limit["warning_seconds"]
+        return late and charge.movement.motion != "progress"

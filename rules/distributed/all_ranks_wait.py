@@ -3,9 +3,10 @@ from __future__ import annotations
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
 from ..rule import JobRule, Scene
-from ._behind import behind
-from ._everybody_waits import Deadlock, deadlock
-from ._standstill import ERROR_SECONDS, HOLD_SECONDS, SHORTEST_SECONDS, waiting_evidence
+from ..waits.build import JobWaits, waits_of
+from ..waits.motion import SHORTEST_SECONDS
+from ..waits.ranks import names_of
+from ._charge import ERROR_SECONDS, HOLD_SECONDS, waiting_evidence
 
 
 class AllRanksWait(JobRule):
@@ -31,31 +32,32 @@ class AllRanksWait(JobRule):
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}
+    about_waiting = True
     next_step = "Look at the job's ranks on other nodes; if all are here, at the network."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
-        found = deadlock(job, scene)
-        if found is None or found.seconds < SHORTEST_SECONDS:
+        waits = waits_of(job, scene)
+        cause = next((each for each in waits.causes if each.end == "all arrived"), None)
+        if cause is None or len(job.ranks) < 2 or cause.seconds < SHORTEST_SECONDS:
             return Verdict(subject=subject, holds=False)
-        if found.differ or behind(job, scene.frame):  # then it is known who keeps whom waiting
-            return Verdict(subject=subject, holds=False)
-        seen = bool(found.places)
-        late = found.seconds >= self.limit["error_seconds"]
+        seen = bool(waits.meetings.places)
+        late = cause.seconds >= self.limit["error_seconds"]
         return Verdict(
             subject=subject,
             holds=True,
             severity="error" if seen and late else "warning",
-            confidence=0.8 if seen else 0.5,
-            evidence=self._evidence(found, job),
-            since_monotonic_seconds=scene.frame.monotonic_seconds - found.seconds,
+            confidence=min(cause.strength, 0.8),
+            evidence=self._evidence(waits, cause.seconds),
+            since_monotonic_seconds=scene.frame.monotonic_seconds - cause.seconds,
         )
 
-    def _evidence(self, found: Deadlock, job: JobFrame) -> tuple[Evidence, ...]:
-        evidence = [
-            waiting_evidence(found.seconds, found.looks),
-            Evidence(signal="ranks here", value=float(len(found.looks))),
-            Evidence(signal="world_size", value=job.world_size),
-        ]
-        if found.places:
-            evidence.append(Evidence(signal="place", value=found.words(), origin="sampled"))
+    def _evidence(self, waits: JobWaits, seconds: float) -> tuple[Evidence, ...]:
+        places = waits.meetings.places
+        words = "; ".join(f"{names_of(there)}: {at}" for at, there in places.items())
+        evidence = (
+            waiting_evidence(seconds, waits.waiting),
+            Evidence(signal="ranks here", value=float(len(waits.waiting))),
+            Evidence(signal="world_size", value=waits.job.world_size),
+            Evidence(signal="place", value=words or None, origin="sampled"),
+        )
         return tuple(each for each in evidence if each.value is not None)

@@ -21,5 +21,5 @@ class CheckpointHoldsOthers(LongWork):
     id = "RUN419"
     name = "checkpoint holds the others"
     short = "checkpoint"
-    cause = "checkpoint"
+    label = "checkpoint"
     next_step = "Nothing is wrong: wait for it, or save sharded and asynchronously."

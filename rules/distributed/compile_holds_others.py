@@ -21,5 +21,5 @@ class CompileHoldsOthers(LongWork):
     id = "RUN425"
     name = "compilation holds the others"
     short = "compilation"
-    cause = "compile"
+    label = "compile"
     next_step = "Nothing is wrong: wait for it, or keep the compile cache between runs."

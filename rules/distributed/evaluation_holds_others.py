@@ -20,5 +20,5 @@ class EvaluationHoldsOthers(LongWork):
     id = "RUN421"
     name = "evaluation holds the others"
     short = "evaluation"
-    cause = "evaluation"
+    label = "evaluation"
     next_step = "Nothing is wrong: wait for it, or divide the validation set among the ranks."

@@ -10,9 +10,11 @@ from ...probes.model.rank_activity import ExitedRank
 from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
-from ._standstill import KEPT_WAITING, names_of
+from ..waits.missing import MissingRank, missing_ranks
+from ..waits.ranks import KEPT_WAITING, names_of
 
 KEPT_SECONDS = 300.0
+_RESTARTED = "Its launcher has started it again: read the end of the log of the attempt before."
 TOGETHER_SECONDS = 2.0
 """Ranks are looked at once a second."""
 
@@ -23,7 +25,8 @@ class RankExited(Rule):
     Meaning:
         A rank has ended by a signal or with an error code, or it is not there any more and has left
         its probe's page, which it takes away when it ends well: so it is found too when it died before
-        anybody looked. Of a job whose ranks all ended, the first one is named; launchers end the
+        anybody looked. One that is not there while all others of its node stand still was never seen.
+        What a launcher has started again is information. Of a job whose ranks all ended, the first one is named; launchers end the
         others when they notice.
     Impact:
         The job ends, or waits for that rank until the time limit of its process group.
@@ -38,6 +41,8 @@ class RankExited(Rule):
     id = "RUN424"
     name = "rank exited"
     severity = "error"
+    severities = ("info", "error")
+    about_waiting = True
     hold_seconds = 0.0
     clear_seconds = 0.0
     explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406")
@@ -53,6 +58,10 @@ class RankExited(Rule):
             age = frame.monotonic_seconds - exited.monotonic_seconds
             if age < KEPT_SECONDS or _is_missed(exited, frame):
                 yield self._verdict(exited, frame)
+        told = {exited.job_id for exited in fallen}
+        yield from (
+            _absent(each, scene) for each in missing_ranks(scene) if each.job.id not in told
+        )
 
     def _verdict(self, exited: ExitedRank, frame: Frame) -> Verdict:
         others = sum(
@@ -78,9 +87,33 @@ class RankExited(Rule):
                 job=exited.job_id,
             ),
             holds=True,
+            severity="info" if _is_restarted(exited, frame) else "error",
             evidence=tuple(each for each in evidence if each.value is not None),
             since_monotonic_seconds=exited.monotonic_seconds,
+            next_step=_RESTARTED if _is_restarted(exited, frame) else None,
         )
+
+
+def _absent(each: MissingRank, scene: Scene) -> Verdict:
+    return Verdict(
+        subject=Subject(
+            kind="rank", id=f"{each.job.id} rank {each.rank}", rank=each.rank, job=each.job.id
+        ),
+        holds=True,
+        confidence=0.8,
+        evidence=(
+            Evidence(signal="ended by", value="nobody saw how; it is not there"),
+            Evidence(signal="ranks that should be here", value=float(each.expected)),
+            Evidence(signal=KEPT_WAITING, value=names_of(each.job.ranks)),
+        ),
+        since_monotonic_seconds=scene.frame.monotonic_seconds - each.seconds,
+    )
+
+
+def _is_restarted(exited: ExitedRank, frame: Frame) -> bool:
+    """Its launcher has started all anew, and the job goes on."""
+    job = next((job for job in frame.jobs if job.id == exited.job_id), None)
+    return job is not None and bool(job.living) and _is_replaced(exited.rank, job)
 
 
 def _failed(frame: Frame) -> list[ExitedRank]:

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 from ..rule import Scene
-from ._blame import BlameRule
-from ._standstill import Look
+from ..waits.labels import Charge
+from ._charge import ChargeRule
 
 
-class RankNotAdvancing(BlameRule):
+class RankNotAdvancing(ChargeRule):
     """Rank not advancing.
 
     Meaning:
-        One rank is somewhere else while the others wait for it in the backward or a collective, and
-        have neither run nor woken up for seconds, or their GPUs only spin: it sleeps, runs in a loop,
-        or does much more work than they do. It becomes an error once they have waited for a minute.
+        One rank is somewhere else while the others wait for it in the backward, a collective or the
+        rendezvous, and have neither run nor woken up for seconds, or their GPUs only spin: it sleeps,
+        waits for a lock, looks for a file again and again, runs in a loop, or does much more work
+        than they do. It becomes an error once they have waited for a minute. A rank for which nobody
+        waits is told after a minute in a lock, or without a step, if it was seen to move before.
     Impact:
         The whole job stands still. When the time limit of the process group is over (10 minutes by
         default) the others give up, and the job ends with an error that names the wrong rank.
@@ -26,10 +28,10 @@ class RankNotAdvancing(BlameRule):
     id = "RUN406"
     name = "rank not advancing"
     short = "not advancing"
-    cause = "own"
+    label = "own"
     next_step = "Look at its stack beside those of the others: gputop stacks PID."
 
-    def step_for(self, look: Look, scene: Scene) -> str | None:
-        if look.rank.place is None:
+    def step_for(self, charge: Charge, scene: Scene) -> str | None:
+        if charge.rank.place is None:
             return None
-        return f"Look at {look.rank.place}: that is where it is. gputop stacks {look.rank.pid} shows all of it."
+        return f"Look at {charge.rank.place}: that is where it is. gputop stacks {charge.rank.pid} shows all of it."

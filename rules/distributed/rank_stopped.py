@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from ..rule import Scene
-from ._blame import BlameRule
-from ._standstill import Look, Standstill
+from ..waits.labels import Charge
+from ._charge import ChargeRule
 
 
-class RankStopped(BlameRule):
+class RankStopped(ChargeRule):
     """Rank stopped.
 
     Meaning:
@@ -22,13 +22,15 @@ class RankStopped(BlameRule):
 
     id = "RUN423"
     name = "rank stopped"
-    cause = "stopped"
+    label = "stopped"
     next_step = "Let it go on: kill -CONT PID."
 
-    def seconds(self, look: Look, still: Standstill) -> float:
-        return max(look.seconds, super().seconds(look, still))
-
-    def step_for(self, look: Look, scene: Scene) -> str | None:
-        if look.rank.activity is not None and look.rank.activity.state == "t":
-            return f"End the debugger that holds it: grep TracerPid /proc/{look.rank.pid}/status."
-        return f"Let it go on: kill -CONT {look.rank.pid}."
+    def step_for(self, charge: Charge, scene: Scene) -> str | None:
+        culprit = charge.cause.culprits[0]
+        if culprit.kind == "child":
+            return (
+                f"Its loader worker {culprit.id} is stopped; let it go on: kill -CONT {culprit.id}."
+            )
+        if charge.rank.activity is not None and charge.rank.activity.state == "t":
+            return f"End the debugger that holds it: grep TracerPid /proc/{charge.rank.pid}/status."
+        return f"Let it go on: kill -CONT {charge.rank.pid}."

@@ -10,7 +10,7 @@ from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
 from ..rule import Rule, Scene, Threshold
-from ._standstill import LONG_PHASES, WAITING_PHASES, rank_subject
+from ..waits.ranks import LONG_PHASES, WAITING_PHASES, rank_subject
 
 STEPS = 10
 """So many of the newest steps are looked at: their median forgets a hiccup."""

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from ..distributed._blame import ALONE_SECONDS, BlameRule
-from ..distributed._standstill import Look, Standstill
+from ..distributed._charge import ChargeRule
 from ..rule import Scene
+from ..waits.labels import Charge
 
 
-class LoaderDeadlock(BlameRule):
+class LoaderDeadlock(ChargeRule):
     """Loader deadlock.
 
     Meaning:
@@ -25,15 +25,9 @@ class LoaderDeadlock(BlameRule):
     id = "HST115"
     name = "loader deadlock"
     short = "loader stuck"
-    cause = "loader"
+    label = "loader"
     next_step = "Look at the stack of one of its workers: gputop stacks WORKER_PID."
 
-    def seconds(self, look: Look, still: Standstill) -> float:
-        if still.kept_waiting:
-            return look.seconds
-        return look.seconds if look.seconds >= ALONE_SECONDS else 0.0
-
-    def step_for(self, look: Look, scene: Scene) -> str | None:
-        if not look.rank.workers:
-            return None
-        return f"Look at the stack of one of its workers: gputop stacks {look.rank.workers[0]}."
+    def step_for(self, charge: Charge, scene: Scene) -> str | None:
+        worker = charge.cause.culprits[0].id
+        return f"Look at the stack of one of its workers: gputop stacks {worker}."

@@ -1,20 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from ..distributed._blame import BlameRule
-from ..distributed._standstill import Look
-from ..finding import Evidence
+from ..distributed._charge import ChargeRule
 from ..rule import Scene
-from ._blocked import file_evidence, mount_words
+from ..waits.labels import Charge
+from ._blocked import mount_words
 
 
-class RankBlockedInIo(BlameRule):
+class RankBlockedInIo(ChargeRule):
     """Rank blocked in input or output.
 
     Meaning:
-        A rank waits in one read of a pipe, a socket or a file while the others wait for it: nothing
-        comes, and it has not woken up once.
+        A rank waits in one read of a pipe, a socket or a file while the others wait for it, also while
+        it saves or evaluates: nothing comes, and it has not woken up once. One for which nobody waits
+        is told after a minute, if it was seen to move before.
     Impact:
         The whole job stands still until that read returns, which may be never.
     Diagnosis:
@@ -29,18 +27,16 @@ class RankBlockedInIo(BlameRule):
     id = "HST125"
     name = "rank blocked in input or output"
     short = "blocked in I/O"
-    cause = "read"
+    label = "read"
     next_step = "Find what it reads: ls -l /proc/PID/fd."
 
-    def more_evidence(self, look: Look, scene: Scene) -> Iterable[Evidence]:
-        return file_evidence(scene.frame.process(look.rank.pid))
-
-    def step_for(self, look: Look, scene: Scene) -> str | None:
-        where = f" at {look.rank.place}" if look.rank.place else ""
-        process = scene.frame.process(look.rank.pid)
+    def step_for(self, charge: Charge, scene: Scene) -> str | None:
+        rank = charge.rank
+        where = f" at {rank.place}" if rank.place else ""
+        process = scene.frame.process(rank.pid)
         blocked = process.blocked_on if process else None
         if blocked is None:
-            return f"Find what it reads{where}: ls -l /proc/{look.rank.pid}/fd."
+            return f"Find what it reads{where}: ls -l /proc/{rank.pid}/fd."
         mount = mount_words(process)
         on = f" on {mount}" if mount else ""
         return f"Find out why nothing comes: it {blocked.call} {blocked.path}{on}{where}."

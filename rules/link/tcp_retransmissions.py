@@ -50,6 +50,7 @@ class TcpRetransmissions(HostRule):
     }
     hold_seconds = 10.0
     explains = ("HST125", "HW210", "HW211")
+    explains_waits_in = frozenset({"network socket"})
     next_step = "See ss -ti for the connections that retransmit, and ethtool -S for drops."
 
     def can_explain(self, symptom: Finding, frame: Frame) -> bool:

@@ -103,7 +103,7 @@ def test_its_plain_severity_is_among_those_declared_in_order(rule: type[Rule]) -
 def test_a_severity_that_evidence_decides_is_reported_as_a_span() -> None:
     words = {rule.id: severity_words(rule) for rule in RULES}
     assert (words["HW211"], words["HST111"]) == ("info to error", "info to warning")
-    assert words["RUN424"] == "error"
+    assert words["RUN424"] == "info to error"
 
 
 @each_rule

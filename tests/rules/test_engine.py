@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 import pytest
@@ -14,7 +14,7 @@ from gputop.probes.model.gpu_frames import GpuFrame
 from gputop.probes.model.vocabulary import GpuStatus
 from gputop.rules.causes import with_causes
 from gputop.rules.engine import KEEP_CLEARED_SECONDS, Engine
-from gputop.rules.finding import Finding, Severity, Subject, Verdict
+from gputop.rules.finding import Finding, Severity, Subject, Verdict, WaitPath
 from gputop.rules.history import History
 from gputop.rules.rule import Rule, Scene
 
@@ -238,6 +238,37 @@ def test_a_local_symptom_does_not() -> None:
     ]
 
 
+def test_what_is_about_waiting_explains_those_on_the_way_to_it() -> None:
+    def of_rank(number: int) -> Subject:
+        return Subject(kind="gpu", id=str(number), gpu=number, rank=number, job="j")
+
+    hung = Subject(kind="rank", id="r3", rank=3, job="j")
+    found = with_causes(
+        (
+            finding("HANGS", hung),
+            *(finding("HOLLOW", of_rank(number)) for number in (0, 1, 3)),
+        ),
+        {"HANGS": ("HOLLOW",)},
+        {"HOLLOW"},
+        {("HANGS", hung.key): WaitPath(frozenset({0}))},
+    )
+    explained = {each.subject.rank for each in found if each.explained_by is not None}
+    assert explained == {0, 3}, "rank 1 waits for nobody, or for somebody else"
+
+
+@pytest.mark.parametrize(("through", "explained"), [("network socket", True), ("pipe", False)])
+def test_a_network_explains_a_wait_on_a_socket_alone(through: str, explained: bool) -> None:
+    blocked = Subject(kind="rank", id="r3", rank=3, job="j")
+    host = Subject(kind="host", id="n")
+    found = with_causes(
+        (finding("LOSSES", host), finding("BLOCKED", blocked)),
+        {"LOSSES": ("BLOCKED",)},
+        paths={("BLOCKED", blocked.key): WaitPath(frozenset(), through)},
+        only_through={"LOSSES": {"network socket"}},
+    )
+    assert [each.explained_by is not None for each in found if each.id == "BLOCKED"] == [explained]
+
+
 def test_what_is_only_pending_explains_nothing() -> None:
     found = with_causes(
         (finding("SLOW", gpu(3)), finding("HOT", gpu(3), state="pending")), {"HOT": ("SLOW",)}
@@ -356,3 +387,54 @@ def test_history_tells_missing_from_zero_and_how_much_it_covers() -> None:
     history.clear()
     assert len(history) == 0
     assert series.window(10) == []
+
+
+class Waits(Rule):
+    """One label on the ends of the wait-for graph; says what it is told to."""
+
+    name = "waits"
+    severity = "warning"
+    severities = ("info", "warning")
+    hold_seconds = 5.0
+    clear_seconds = 3.0
+    about_waiting = True
+    next_step = "Wait."
+
+    def __init__(self, rule_id: str, spans: Mapping[range, Severity]) -> None:
+        super().__init__()
+        self.id = rule_id  # type: ignore[misc]
+        self._spans = spans
+
+    def judge(self, scene: Scene) -> Iterable[Verdict]:
+        second = round(scene.frame.monotonic_seconds - 100)
+        for span, severity in self._spans.items():
+            if second in span:
+                yield Verdict(
+                    subject=Subject(kind="rank", id="r3", rank=3, job="j"),
+                    holds=True,
+                    severity=severity,
+                    since_monotonic_seconds=40.0,
+                )
+
+
+def told(first: Mapping[range, Severity], second: Mapping[range, Severity]) -> list[set[str]]:
+    """Which of two causes count, second by second."""
+    engine = Engine([Waits("RUN901", first), Waits("RUN902", second)])
+    judged = [engine.judge(frame(second)) for second in range(20)]
+    return [{finding.id for finding in each.active} for each in judged]
+
+
+def test_a_change_of_cause_passes_its_own_hold_down_and_closes_the_old_one() -> None:
+    by_second = told({range(6): "warning"}, {range(6, 20): "warning"})
+    assert by_second[:11] == [{"RUN901"}] * 11, "until the new one counts, the old one stands"
+    assert by_second[11:] == [{"RUN902"}] * 9
+
+
+def test_a_cause_that_is_seen_for_a_moment_changes_nothing() -> None:
+    by_second = told({range(6): "warning", range(8, 20): "warning"}, {range(6, 8): "warning"})
+    assert by_second == [{"RUN901"}] * 20
+
+
+def test_what_only_calms_counts_at_once() -> None:
+    by_second = told({range(6): "warning"}, {range(6, 20): "info"})
+    assert by_second[6:] == [{"RUN902"}] * 14

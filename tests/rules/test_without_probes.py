@@ -21,8 +21,8 @@ from support.replays import replay
 from support.rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
 
 OTHER_METHODS = {
-    "RUN404": "stacks tell who waits where, and NCCL's RAS counts the collectives too",
-    "RUN405": "stacks and NCCL's RAS",
+    "HST115": "the first that asks for the wait-for graph, which all rules about standing still share: "
+    "stacks, threads and NCCL's RAS tell it too",
 }
 """Rules that read what a probe tells, and say the same without one."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,7 +16,17 @@ from gputop.probes.model.rank_readings import (
     ThreadsReading,
 )
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Played, Script, play, probe, rank_pid
+from support.rules_scenes import (
+    BEGAN,
+    GPUS,
+    Changes,
+    Played,
+    Script,
+    play,
+    probe,
+    rank_pid,
+    worker_pid,
+)
 
 FROM = 5.0
 """Second at which the fault begins."""
@@ -36,6 +47,8 @@ def thread(rank: int, second: float, since: float | None, **fields: Any) -> Thre
     }
     if since is not None and second >= since:
         given |= fields
+        if given.pop("runs", False):
+            given |= {"state": "R", "cpu_seconds": 0.6 * since + second - since}
     return ThreadsReading(
         monotonic_seconds=BEGAN + second,
         pid=rank_pid(rank),
@@ -103,6 +116,7 @@ def _fields(reading: ThreadsReading) -> dict[str, Any]:
 
 
 SLEEPING = {"wait_channel": "hrtimer_nanosleep"}
+LOOPING: Mapping[str, Any] = {"runs": True, "wait_channel": None, "voluntary_switches": 2500}
 RULES = {
     "HST115",
     "HST125",
@@ -114,6 +128,9 @@ RULES = {
     "RUN423",
     "RUN424",
     "RUN425",
+    "RUN426",
+    "RUN427",
+    "RUN428",
 }
 
 
@@ -132,6 +149,16 @@ def assert_one_finding_with_the_right_rank(
     began = played.active_from(rule)
     assert began is not None
     assert began <= FROM + 10
+
+
+def without_bytes(script: Script) -> Script:
+    """The same; the victim's process neither reads nor writes nor uses a core."""
+
+    def dried(second: float) -> Changes:
+        frozen = {"read_bytes": 5000, "write_bytes": 5000, "cpu_seconds": 100.0}
+        return replace(script(second), processes={rank_pid(VICTIM): frozen})
+
+    return dried
 
 
 def veiled(victim: Callable[[float], Mapping[str, Any]], since: float | None = FROM) -> Script:
@@ -213,3 +240,57 @@ def with_pages(victim: Mapping[str, Any], ages: Mapping[str, Any], *, since: flo
 
 LONG_AGO = {"phase": 65.0, "step": 40, "age": 66.0}
 JUST_NOW = {"phase": 0.3, "step": 40, "age": 0.4}
+
+
+BARRIER = frames("torch/distributed/distributed_c10d.py:barrier:5000", "train.py:main:120")
+RENDEZVOUS = frames(
+    "torch/distributed/rendezvous.py:_create_c10d_store:189",
+    "torch/distributed/distributed_c10d.py:init_process_group:1800",
+    "train.py:main:12",
+)
+SAVING = frames("torch/serialization.py:_save:900", "train.py:main:130")
+
+
+def everybody(
+    victim: Mapping[str, Any],
+    stack: Stack | None = None,
+    *,
+    others: Stack | None = BACKWARD,
+    ranks: int = GPUS,
+    victims: frozenset[int] = frozenset({VICTIM}),
+    since: float | None = FROM,
+    dry: bool = True,
+) -> Script:
+    """As `stall`, with the others where ``others`` says and so many ranks; ``dry``: no bytes move."""
+    quiet = {"read_bytes": 5000, "write_bytes": 5000, "cpu_seconds": 100.0}
+
+    def script(second: float) -> Changes:
+        there = range(ranks)
+        threads = [
+            thread(rank, second, since, **(victim if rank in victims else {})) for rank in there
+        ]
+        known = {rank: stack if rank in victims else others for rank in there}
+        seen = {rank: each for rank, each in known.items() if each}
+        return Changes(
+            threads=threads,
+            stacks=stacks(second, seen) if since is not None and second >= since + 2 else [],
+            without=range(ranks, GPUS),
+            processes=alone(ranks, quiet if dry and since is not None and second >= since else {}),
+        )
+
+    return script
+
+
+def alone(ranks: int, more: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """The variables of so many ranks, of which no more are anywhere, and what more is true of them."""
+    changes: dict[int, Mapping[str, Any]] = {}
+    for rank in range(ranks):
+        environment = {
+            "RANK": str(rank),
+            "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": str(ranks),
+            "LOCAL_WORLD_SIZE": str(ranks),
+        }
+        changes[rank_pid(rank)] = {"environment": environment, **more}
+        changes[worker_pid(rank)] = {"environment": environment}
+    return changes

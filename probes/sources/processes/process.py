@@ -30,7 +30,7 @@ _STAT_BYTES = 1024
 _YOUNG_SECONDS = 3.0
 """A process of this age may still be about to run another program in the place of this one."""
 _RUNNING = "it does not sleep"
-_WAITS_FOR_FILES = ("pipe", "disk")
+_WAITS_FOR_FILES = ("pipe", "disk", "file lock", "socket", "unix socket", "terminal")
 _UNSEEN = "the kernel does not show it"
 
 

@@ -186,6 +186,24 @@ def test_what_is_left_of_a_job_that_is_over_is_no_finding() -> None:
     assert reported(play(left_behind(others_live=False), 3)) == {}
 
 
+@pytest.mark.parametrize(("again", "severity"), [(True, "info"), (False, "error")])
+def test_what_a_launcher_has_started_again_is_information(again: bool, severity: str) -> None:
+    def script(second: float) -> Changes:
+        first = {rank_pid(VICTIM): {"start_time_seconds": 5000.5}}
+        if second < FROM:
+            return Changes(processes=first)
+        gone = ExitReading(
+            pid=rank_pid(VICTIM),
+            start_time_seconds=5000.5,
+            monotonic_seconds=BEGAN + FROM,
+            code=3,
+        )
+        return Changes(exits=(gone,), without=() if again else (VICTIM,))
+
+    finding = play(script, 10).one("RUN424")
+    assert (finding.subject.rank, finding.severity) == (VICTIM, severity)
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_a_rank_that_was_started_again_is_not_missed(again: bool) -> None:
     def script(second: float) -> Changes:

@@ -1,0 +1,206 @@
+"""Which kind of sink stands at an end, so which rule speaks of it: each has its own cause, and one finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import msgspec
+
+from ...probes.model.job_frames import JobFrame, RankFrame
+from ..rule import Scene
+from .build import (
+    JobWaits,
+    all_waits,
+    is_asleep,
+    living_children,
+    rank_key,
+    ranks_of,
+    rendezvous_waits,
+)
+from .motion import LOOPS_SECONDS, SHORTEST_SECONDS, Movement, proven_seconds
+from .verdict import Cause
+
+Label = Literal[
+    "stopped",
+    "finished",
+    "loader",
+    "read",
+    "own",
+    "compile",
+    "checkpoint",
+    "evaluation",
+    "startup",
+    "work",
+    "mismatch",
+    "all wait",
+]
+ALONE_SECONDS = 55.0
+"""So long, where no other rank waits for it: then there is one witness less. A minute after the fault
+it is to be told."""
+OVERDUE_ALONE_SECONDS = 30.0
+"""The same where the page tells that its step is overdue."""
+SEEN_MOVING_SECONDS = 3.0
+"""So long it was seen to move before: what has only ever waited may have nothing to do."""
+_PHASES: dict[str, Label] = {
+    "compile": "compile",
+    "checkpoint": "checkpoint",
+    "eval": "evaluation",
+    "startup": "startup",
+    "own work": "work",
+}
+_FIRST: tuple[Label, ...] = (
+    "stopped",
+    "finished",
+    "read",
+    "loader",
+    "own",
+    "checkpoint",
+    "evaluation",
+    "compile",
+    "startup",
+    "work",
+)
+"""Where several can be said of one rank, what is surest."""
+_TELLS_ALONE = frozenset({"lock", "file lock", "pipe", "socket", "file"})
+
+
+class Charge(msgspec.Struct, frozen=True):
+    """One rank at an end, and what keeps it."""
+
+    label: Label
+    cause: Cause
+    waits: JobWaits
+    rank: RankFrame
+    movement: Movement
+    waiters: tuple[RankFrame, ...]
+    overtime: bool = False
+    """Its alibi is over: it takes longer than such work may, and makes no progress."""
+
+    @property
+    def job(self) -> JobFrame:
+        return self.waits.job
+
+    @property
+    def seconds(self) -> float:
+        """By the culprit's own state; where that is not known, for no longer than others have waited."""
+        own = self.movement.seconds
+        return own or self.cause.waited_seconds
+
+    @property
+    def kept_waiting(self) -> bool:
+        """Whether anybody waits for it, for longer than a step's jitter."""
+        return bool(self.waiters) and self.cause.waited_seconds >= SHORTEST_SECONDS
+
+    @property
+    def joint_seconds(self) -> float:
+        """For how long both witnesses agree: it stands still, and others wait for it."""
+        return min(self.seconds, self.cause.waited_seconds) if self.kept_waiting else 0.0
+
+
+def charges(scene: Scene) -> Mapping[Label, tuple[Charge, ...]]:
+    """All that can be said of ranks, by who speaks of it."""
+    return scene.once(_charges)
+
+
+def _charges(scene: Scene) -> dict[Label, tuple[Charge, ...]]:
+    found: dict[Label, list[Charge]] = {}
+    for waits in all_waits(scene).values():
+        seen: set[int] = set()
+        for charge in sorted(_of_job(waits, scene), key=lambda each: _FIRST.index(each.label)):
+            if charge.rank.pid not in seen:  # one rank has one verdict at a time
+                seen.add(charge.rank.pid)
+                found.setdefault(charge.label, []).append(charge)
+    return {label: tuple(there) for label, there in found.items()}
+
+
+def _of_job(waits: JobWaits, scene: Scene) -> Iterator[Charge]:
+    for cause in waits.causes:
+        label = _label(cause, waits, scene)
+        if label is None:
+            continue
+        waiters = tuple(ranks_of(cause.waiters, waits))
+        for rank in ranks_of(cause.culprits, waits):
+            others = tuple(each for each in waiters if each.pid != rank.pid)
+            movement = waits.movements[rank_key(rank)]
+            charge = Charge(label, cause, waits, rank, movement, others, cause.end == "busy")
+            if _counts(charge, scene):
+                yield charge
+
+
+def _label(cause: Cause, waits: JobWaits, scene: Scene) -> Label | None:
+    match cause.end:
+        case "stopped":
+            return "stopped"
+        case "finished":
+            return "finished"
+        case "working" | "busy":
+            return _of_work(cause, waits)
+        case "still":
+            return _of_stillness(cause, waits, scene)
+        case _:
+            return None
+
+
+def _of_work(cause: Cause, waits: JobWaits) -> Label | None:
+    node = waits.graph.nodes.get(cause.culprits[0])
+    if node is None:
+        return None
+    if node.work in _PHASES:
+        return _PHASES[node.work]
+    return "own" if cause.end == "busy" and not cause.orderly else "work"
+
+
+def _of_stillness(cause: Cause, waits: JobWaits, scene: Scene) -> Label:
+    culprit = cause.culprits[0]
+    if culprit.kind == "child":
+        rank = ranks_of([culprit], waits)[0]
+        children = living_children(rank, scene)
+        asleep = all(is_asleep(each, scene, SHORTEST_SECONDS) for each in children)
+        return "loader" if asleep else "own"
+    if cause.on is not None and cause.on.kind in ("pipe", "file"):
+        return "read"
+    activity = waits.movements[culprit].rank.activity
+    if cause.on is not None and cause.on.kind == "socket" and activity and activity.wait != "poll":
+        return "read"
+    return "read" if activity is not None and activity.state == "D" else "own"
+
+
+def _counts(charge: Charge, scene: Scene) -> bool:
+    """Whether it has lasted for long enough to be told, with as many witnesses as there are."""
+    if charge.label == "stopped":
+        return charge.seconds >= SHORTEST_SECONDS or charge.kept_waiting
+    if charge.kept_waiting:
+        polls = charge.movement.polls and not rendezvous_waits(charge.waits)
+        return not polls or charge.joint_seconds >= LOOPS_SECONDS
+    return _counts_alone(charge)
+
+
+def _counts_alone(charge: Charge) -> bool:
+    """Nobody waits for it: it hangs, or has nothing to do."""
+    rank, activity = charge.rank, charge.rank.activity
+    if charge.cause.waiters and charge.label not in ("loader", "own", "read"):
+        return False
+    if charge.label not in ("loader", "own", "read") or activity is None:
+        return False
+    if activity.wait in ("unix socket", "accept", "terminal", "child"):
+        return False
+    overdue = proven_seconds(rank) > 0.0
+    if charge.label != "loader" and not _is_hang(charge, overdue=overdue):
+        return False
+    if rank.step is None and activity.moved_seconds < SEEN_MOVING_SECONDS:
+        return False
+    return charge.seconds >= (OVERDUE_ALONE_SECONDS if overdue else ALONE_SECONDS)
+
+
+def _is_hang(charge: Charge, *, overdue: bool) -> bool:
+    on = charge.cause.on
+    if charge.cause.end == "busy":
+        return overdue
+    if on is None or (on.kind not in _TELLS_ALONE and not overdue):
+        return False
+    if charge.rank.activity is not None and charge.rank.activity.wait == "poll":
+        return False  # a server, an event loop
+    if on.kind == "timer" and not charge.movement.polls:
+        return overdue and charge.seconds >= ALONE_SECONDS
+    return overdue or not charge.movement.witness.queue or on.kind != "lock"

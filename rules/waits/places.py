@@ -1,0 +1,125 @@
+"""What the stack of a rank says beyond its phase: places whose name tells for whom or what it waits.
+
+A library's function is a witness. A word in the user's own function is a weak one: it may make a
+verdict milder, and outranks no kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+import msgspec
+
+from ...probes.model.frame import Frame
+from ...probes.model.job_frames import RankFrame
+from ...probes.model.rank_readings import Stack, StackFrameReading
+
+_RENDEZVOUS = (
+    ("torch/distributed/rendezvous.py", ""),
+    ("torch/distributed/distributed_c10d.py", "init_process_group"),
+    ("torch/distributed/distributed_c10d.py", "new_group"),
+    ("torch/distributed/distributed_c10d.py", "_new_group_with_tag"),
+    ("torch/distributed/distributed_c10d.py", "_store_based_barrier"),
+    ("torch/distributed/elastic/", ""),
+)
+_ORDERLY = (
+    ("torch/distributed/distributed_c10d.py", "barrier"),
+    ("torch/distributed/distributed_c10d.py", "monitored_barrier"),
+    ("", "main_process_first"),
+    ("", "local_main_process_first"),
+    ("", "wait_for_everyone"),
+    ("", "torch_distributed_zero_first"),
+    ("", "rank_zero_first"),
+)
+"""There others wait while one rank does what is done once."""
+_LOCK_FILES = (
+    ("filelock/", ""),
+    ("torch/utils/file_baton.py", "wait"),
+    ("torch/utils/_filelock.py", ""),
+    ("portalocker/", ""),
+    ("fasteners/", ""),
+)
+_GIVEN_WORK = (
+    ("", "serve_forever"),
+    ("asyncio/base_events.py", "run_forever"),
+    ("asyncio/base_events.py", "_run_once"),
+    ("code.py", "interact"),
+    ("pdb.py", ""),
+    ("cmd.py", "cmdloop"),
+    ("IPython/", ""),
+    ("ipykernel/", ""),
+    ("ray/_private/worker.py", "main_loop"),
+    ("vllm/v1/engine/core.py", "_process_input_queue"),
+    ("sglang/srt/managers/scheduler.py", "recv_requests"),
+)
+_EXITS = (
+    ("threading.py", "_shutdown"),
+    ("weakref.py", "_exitfunc"),
+    ("multiprocessing/util.py", "_exit_function"),
+    ("concurrent/futures/thread.py", "_python_exit"),
+    ("concurrent/futures/process.py", "_python_exit"),
+)
+_QUEUE = (("queue.py", "get"), ("multiprocessing/queues.py", "get"))
+_LONG_WORDS = re.compile(
+    r"evaluat|validat|(?:^|_)eval(?:_|$)|save|checkpoint|preprocess|download|tokeniz|rollout|generat"
+    r"|compil|dataset|export|upload",
+    re.IGNORECASE,
+)
+
+Places = tuple[tuple[str, str], ...]
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """What the stack of a rank tells."""
+
+    rendezvous: bool = False
+    orderly: bool = False
+    lock_file: bool = False
+    given_work: bool = False
+    finished: bool = False
+    queue: bool = False
+    long_word: str = ""
+    """The user's own function whose name is that of long work."""
+
+
+NOTHING = Witness()
+
+
+def witness_of(rank: RankFrame, frame: Frame) -> Witness:
+    """Of the newest stack that still says where the rank is; nothing where there is none."""
+    if rank.phase_dumps is None:
+        return NOTHING
+    reading = frame.stacks_of(rank)
+    if reading is None or not reading.main_stacks:
+        return NOTHING
+    return _read(reading.main_stacks[-1])
+
+
+@lru_cache(maxsize=512)
+def _read(stack: Stack) -> Witness:
+    return Witness(
+        rendezvous=_any(_RENDEZVOUS, stack),
+        orderly=_any(_ORDERLY, stack),
+        lock_file=_any(_LOCK_FILES, stack),
+        given_work=_any(_GIVEN_WORK, stack),
+        finished=_any(_EXITS, stack[-1:]),
+        queue=_any(_QUEUE, stack[:3]),
+        long_word=next((each.name for each in stack if _is_long(each)), ""),
+    )
+
+
+def _any(places: Places, stack: Iterable[StackFrameReading]) -> bool:
+    return any(_fits(file, name, each) for each in stack for file, name in places)
+
+
+def _fits(file: str, name: str, frame: StackFrameReading) -> bool:
+    path, function = f"/{frame.file}", frame.name.rsplit(".", 1)[-1]
+    at = f"/{file}" in path if file.endswith("/") else path.endswith(f"/{file}") if file else True
+    return at and (not name or function == name)
+
+
+def _is_long(frame: StackFrameReading) -> bool:
+    library = frame.file.startswith(("torch/", "<")) or "site-packages" in frame.file
+    return not library and _LONG_WORDS.search(frame.name) is not None
