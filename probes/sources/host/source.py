@@ -24,6 +24,7 @@ from .devices import Devices
 from .text import parse_cpu, parse_disks, parse_load, parse_networks, parse_pressure, parse_tcp
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_CORES_TO_SPARE = "looked for only while no core is to spare"
 _UNREADABLE = "not reported by this kernel"
 _NO_PRESSURE = "this kernel does not account for pressure: boot it with psi=1"
 _MEMORY = (b"MemTotal:", b"MemAvailable:", b"SwapTotal:", b"SwapFree:")
@@ -76,6 +77,8 @@ class HostSource:
             if value is None:
                 missing.setdefault(name, _UNREADABLE)
         users = self._cpu_users.read(values["cpu_busy_seconds"], values["cpu_total_seconds"])
+        if users is None:
+            missing["cpu_users"] = _CORES_TO_SPARE
         moment = time.monotonic()
         return (HostReading(monotonic_seconds=moment, missing=missing, cpu_users=users, **values),)
 
