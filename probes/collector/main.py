@@ -13,28 +13,13 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from ... import __version__
 from ..model.sample import WIRE_SCHEMA_VERSION, Sample
 from ..sources.context import Context
-from ..sources.procfs.target import TargetError, environment_of, send_signal
 from ..sources.stack_requests import StackRequests
-from ..sources.stacks.exact_stack import take_exact
 from ..sources.watchlist import Watchlist
 from ..wire.codec import Message, Splitter, WireError, decode_command, encode
-from ..wire.command import (
-    Attach,
-    Command,
-    Detach,
-    Dump,
-    SendSignal,
-    SetInterval,
-    ShowEnvironment,
-    Stop,
-    TakeExactStack,
-    TakeStacks,
-)
+from ..wire.command import Command, Stop
 from ..wire.limits import COLLECTOR_NAME
 from ..wire.messages import Hello, Reply
 from .collector import Collector
@@ -160,53 +145,11 @@ def _obey(
     requests: StackRequests,
     send: Callable[[Message], None],
 ) -> None:
-    ok, message = True, ""
-    data: dict[str, object] = {}
-    match command:
-        case Stop():
-            _end()
-        case SetInterval(seconds=seconds):
-            data = {"seconds": collector.set_interval(seconds)}
-        case Attach(pid=pid):
-            watchlist.attach(pid)
-            collector.hurry()
-        case Detach(pid=pid):
-            watchlist.detach(pid)
-        case TakeStacks(pids=wanted, seconds=seconds, shares=shares):
-            if requests.want(wanted, seconds, shares=shares):
-                collector.hurry()  # a request that is renewed, as with every sample, must not bring one
-        case Dump():
-            collector.hurry()
-        case TakeExactStack():
-            # It may take seconds, in which other commands must be obeyed.
-            threading.Thread(
-                target=_take_exact, args=(command, send), name="exact stack", daemon=True
-            ).start()
-            return
-        case SendSignal() | ShowEnvironment():
-            try:
-                data = _on_target(command)
-            except TargetError as error:
-                ok, message = False, str(error)
-    send(Reply(command_id=command.command_id, ok=ok, message=message, data=data))
+    if isinstance(command, Stop):
+        _end()
+    from .commands import obey  # with what they load, which no first picture needs
 
-
-def _take_exact(command: TakeExactStack, send: Callable[[Message], None]) -> None:
-    number = command.command_id
-    try:
-        reading = take_exact(command.pid, command.start_time_seconds, native=command.native)
-    except TargetError as error:
-        send(Reply(command_id=number, ok=False, message=str(error)))
-    else:
-        data = {"stack": msgspec.to_builtins(reading)}
-        send(Reply(command_id=number, ok=True, data=data))
-
-
-def _on_target(command: SendSignal | ShowEnvironment) -> dict[str, object]:
-    if isinstance(command, SendSignal):
-        send_signal(command.pid, command.start_time_seconds, command.signal)
-        return {}
-    return {"environment": environment_of(command.pid, command.start_time_seconds)}
+    obey(command, collector=collector, watchlist=watchlist, requests=requests, send=send)
 
 
 def _on_signal(_number: int, _frame: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import Callable, Iterable
@@ -13,8 +12,6 @@ from ..scheduling.thread_wait import ThreadWait
 from ..scheduling.words import starved_sentence
 from ..sources.protocol import Part, Source, SourceError
 from .sound import sound
-
-_log = logging.getLogger(__name__)
 
 
 class SourceRunner:
@@ -137,8 +134,10 @@ class SourceRunner:
                 state, reason = "failed", _refusal(refused)
         except SourceError as error:
             state, reason = error.status, error.reason
-        except Exception as error:  # noqa: BLE001 - the one edge past which no source raises
-            _log.exception("source %s failed", self.name)
+        except Exception as error:
+            import logging  # nothing fails in a usual start
+
+            logging.getLogger(__name__).exception("source %s failed", self.name)
             state, reason = "failed", f"{type(error).__name__}: {error}"
         with self._lock:
             if parts is not None:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ..attribution.stack_phase import OTHER, own_frame, place_of, vote
-from ..attribution.thread_phase import asleep, guess
 from ..model.frame import Frame
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.process_frames import ProcessFrame
@@ -71,6 +69,9 @@ class _Seen:
             rank = replace(rank, missing={**rank.missing, "stack": self._why_no_stacks})
         if rank.phase is None and rank.activity is not None:
             children = [self._processes[pid] for pid in rank.workers if pid in self._processes]
+            # Loaded for the first rank without a probe: most first frames have none.
+            from ..attribution.thread_phase import guess
+
             reported = guess(rank.activity, self._processes.get(rank.pid), children)
             rank = _with_phase(rank, reported.phase, reported.doing, inferred=True)
         return self._aged(rank, before)
@@ -90,6 +91,9 @@ class _Seen:
         reason = stacks.refusal or ("" if stacks.main_stacks else stacks.failure)
         if reason:
             return replace(rank, missing={**rank.missing, "stack": reason})
+        from ..attribution.stack_phase import OTHER, own_frame, place_of, vote
+        from ..attribution.thread_phase import asleep
+
         found = vote(stacks.main_stacks)
         if found is None:
             return rank

@@ -1,7 +1,5 @@
 """That a collector was not run: what it did not see in that time is nobody's fault."""
 
-from __future__ import annotations
-
 import msgspec
 
 

@@ -29,6 +29,7 @@ class BeyondRepair(GpuRule):
 
     id = "HW218"
     name = "damage beyond repair"
+    short = "beyond repair"
     severity = "error"
     severities = ("warning", "error")
     hold_seconds = 0.0

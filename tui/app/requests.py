@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing.target import Target
-from ..session.app_like import AppLike
-from ..session.view import WatchLike
+
+if TYPE_CHECKING:
+    from ..session.app_like import AppLike
+    from ..session.view import WatchLike
 
 
 class Requests:

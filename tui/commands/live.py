@@ -6,8 +6,8 @@ import gc
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 
-from ...probes.attach.eligibility import caution, refusal
 from ...probes.feeds.collector_feed import CollectorFeed
 from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.wedged import wedged_collectors
@@ -128,10 +128,7 @@ def _feed(options: Namespace, once: bool) -> Feed:
         except UnknownScenario as error:
             raise UsageError(str(error)) from error
     pids: list[int] = options.pid
-    for pid in pids:
-        if why := refusal(pid):
-            raise FeedError(why)
-    notes = [*options.notices, *(note for pid in pids if (note := caution(pid)))]
+    notes = [*options.notices, *_looked_at(pids)]
     wedged = wedged_collectors()
     if wedged:
         notes.append(
@@ -154,3 +151,19 @@ def is_screen() -> bool:
 def is_typed_at() -> bool:
     """Whether there is a terminal at both ends, whatever it can draw."""
     return sys.stdout.isatty() and sys.stdin.isatty()
+
+
+def _looked_at(pids: Sequence[int]) -> list[str]:
+    """What will be missing of the processes that were asked for.
+
+    Raises:
+        FeedError: when there is no job to watch in one of them.
+    """
+    if not pids:
+        return []
+    from ...probes.attach.eligibility import caution, refusal
+
+    for pid in pids:
+        if why := refusal(pid):
+            raise FeedError(why)
+    return [note for pid in pids if (note := caution(pid))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,13 +15,15 @@ from ..drawing.lines import LineBuilder, blank
 from ..drawing.roles import faded
 from ..drawing.target import Block, Target
 from ..panels.too_small import too_small
-from ..session.app_like import AppLike
 from ..session.view import MIN_HEIGHT, MIN_WIDTH, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
 from ..widgets.compositor import PartialCompositor
 from ..widgets.keys import hints_of
 from ..widgets.look import app_of
+
+if TYPE_CHECKING:
+    from ..session.app_like import AppLike
 
 BACK = Binding("escape", "leave", "back")
 """For screens that lie over the main one."""
@@ -67,7 +69,7 @@ class PictureScreen(Screen[None]):
     @property
     def gputop(self) -> AppLike:
         """The application."""
-        return cast(AppLike, app_of(self))
+        return cast("AppLike", app_of(self))
 
     @property
     def first_in_sight(self) -> Target | None:

@@ -8,7 +8,6 @@ than `MOST` are followed at all.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Sequence
 from itertools import chain
@@ -38,8 +37,6 @@ _PATIENCE_SECONDS = 15.0
 _MOUNTS_BYTES = 1 << 18
 _FACTS_PER_SECOND = 8.0
 """How many processes may have their facts read again in a second."""
-
-_log = logging.getLogger(__name__)
 
 
 class ProcessSource:
@@ -239,7 +236,11 @@ class ProcessSource:
             level = found
         if len(below) > MOST and not self._reported_of_more:
             self._reported_of_more = True
-            _log.warning("more than %d processes below the ranks: the rest is not read", MOST)
+            import logging
+
+            logging.getLogger(__name__).warning(
+                "more than %d processes below the ranks: the rest is not read", MOST
+            )
         return below[:MOST]
 
     def _next_turn(self) -> frozenset[int] | None:

@@ -94,7 +94,7 @@ UNSET = {"LC_ALL": "", "LC_CTYPE": "", "LANG": "", "PYTHONIOENCODING": ""}
 def test_the_locale_tells_which_characters(changes: Mapping[str, str], glyphs: bool) -> None:
     for words in ("demo gpu-lost --once", "rules HW201"):
         done = shell(f"gputop {words}", **{**UNSET, **changes})
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == (1 if "gpu-lost" in words else 0), done.stderr
         assert done.stdout.isascii() is not glyphs
 
 
