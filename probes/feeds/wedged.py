@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 from ..scheduling.patience import Patience
-from ..sources.procfs.text import parse_pending_signals, parse_stat
 from ..wire.limits import COLLECTOR_NAME
 
 DYING_SECONDS = 0.3
@@ -53,6 +52,9 @@ def _is_named(proc: Path, pid: str) -> bool:
 
 
 def _is_wedged(process: Path) -> bool:
+    # Loaded where there is another collector at all.
+    from ..sources.procfs.text import parse_pending_signals, parse_stat
+
     try:
         if process.stat().st_uid != os.geteuid():
             return False

@@ -16,7 +16,7 @@ Span = tuple[str, str]
 Line = tuple[Span, ...]
 _NO_BREAK = "\u00a0"
 """`plain` leaves none of them."""
-_NOT_PLAIN_JSON = re.compile(r"[^\t\n\x20-\x7e]")
+_NOT_PLAIN_JSON = r"[^\t\n\x20-\x7e]"
 _BETWEEN_WORDS = re.compile(" ")
 _BETWEEN_PARTS = re.compile(f" {DOT} |  ")
 
@@ -35,7 +35,7 @@ def plain_text(lines: Iterable[str]) -> str:
 
 def plain_json(text: str) -> str:
     """JSON that means the same, with ``\\uXXXX`` for every character that is not plain."""
-    return _NOT_PLAIN_JSON.sub(lambda found: _escaped(found[0]), text)
+    return re.sub(_NOT_PLAIN_JSON, lambda found: _escaped(found[0]), text)
 
 
 def _is_plain(character: str) -> bool:
