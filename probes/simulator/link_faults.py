@@ -92,7 +92,7 @@ def _congested(sample: Sample, scene: Scene) -> Sample:
 
 
 def _waits(number: int) -> float:
-    """Share of the time; the ports differ as their neighbours on the switch do."""
+    """Share of the time; the ports differ as their neighbors on the switch do."""
     return 0.34 + 0.013 * (number * 5 % 8)
 
 

@@ -115,7 +115,7 @@ XID_MEANINGS: dict[int, XidMeaning] = {
         "Look for an application fault (Xid 13 or 31) first: this often follows from one.",
     ),
     140: XidMeaning("unrecovered ECC error", "memory", "error", _RESET),
-    143: XidMeaning("GPU initialisation error", "firmware", "error", _RESET),
+    143: XidMeaning("GPU initialization error", "firmware", "error", _RESET),
     154: XidMeaning(
         "recovery action changed",
         "notice",

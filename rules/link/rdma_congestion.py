@@ -33,7 +33,7 @@ class RdmaCongestion(PortRule):
         the counter, which at full rate are full within seconds of waiting, and then it tells
         nothing more until root sets it to 0 (perfquery -R).
     Mitigation:
-        Adaptive routing, rail-optimised placement of ranks, fewer flows to one receiver; on RoCE
+        Adaptive routing, rail-optimized placement of ranks, fewer flows to one receiver; on RoCE
         check that PFC and ECN are set alike on every hop, and DCQCN on the cards.
     """
 

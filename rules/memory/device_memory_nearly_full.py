@@ -32,7 +32,7 @@ class DeviceMemoryNearlyFull(GpuRule):
     severities = ("info", "warning")
     needs = ("memory_used_bytes", "memory_total_bytes")
     thresholds = {
-        "info_ratio": Threshold(0.95, "ratio", "founding documents: healthy under 95 %"),
+        "info_ratio": Threshold(0.95, "ratio", "project goals: healthy under 95 %"),
         "warning_ratio": Threshold(
             0.98, "ratio", "ours: under 1.6 GiB of 80 left; gpuprof and TraceML say 97 %"
         ),

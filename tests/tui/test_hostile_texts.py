@@ -33,7 +33,7 @@ from gputop.tui.widgets.canvas import Canvas
 from support.tui_watch import UNIX, app_of, running
 
 EVIL = "\x1b[2J\x07\x1f\u202e\u0301\n"
-"""Clears a screen, rings, moves the cursor, turns the text around, joins with its neighbour."""
+"""Clears a screen, rings, moves the cursor, turns the text around, joins with its neighbor."""
 NEVER_RAW = (
     [chr(code) for code in (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0))]
     + [chr(code) for code in (*range(0x200B, 0x2010), *range(0x2028, 0x202F))]

@@ -22,7 +22,7 @@ _BETWEEN_PARTS = re.compile(f" {DOT} |  ")
 
 
 def plain(text: str) -> str:
-    """Text from outside with nothing in it that could move the cursor or join with its neighbours."""
+    """Text from outside with nothing in it that could move the cursor or join with its neighbors."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(character if _is_plain(character) else "?" for character in text)

@@ -1,6 +1,6 @@
 """NVIDIA's driver through NVML: its life, and one source for each GPU that it has.
 
-Nothing is loaded or called on import. `NvmlDriver` initialises NVML on its own thread, where that may
+Nothing is loaded or called on import. `NvmlDriver` initializes NVML on its own thread, where that may
 hang, and hands over a source for each GPU and one for Xid events, each to be read on a thread of its
 own. When the driver goes away (unloaded, updated, taken from a container) it is shut down as soon as
 no thread is inside it, and tried again with growing pauses; the sources stay and get new handles.
@@ -152,7 +152,7 @@ class NvmlDriver:
             _shutdown(self._ending.nvml)
             self._ending = None
         try:
-            session = self._initialise()
+            session = self._initialize()
         except SourceError as error:
             self._fail(error, self._clock())
             raise
@@ -162,7 +162,7 @@ class NvmlDriver:
         if not self._check(session, now):
             raise self._error
 
-    def _initialise(self) -> Session:
+    def _initialize(self) -> Session:
         try:
             nvml: Any = importlib.import_module("pynvml")
         except ImportError as error:

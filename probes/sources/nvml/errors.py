@@ -18,7 +18,7 @@ _LIBRARY = "libnvidia-ml.so.1"
 _NO_LIBRARY = f"no NVIDIA driver library ({_LIBRARY}) on this machine"
 NO_BINDING = "the Python package nvidia-ml-py is not installed"
 _NOT_LOADED = "the NVIDIA driver is not loaded: modprobe nvidia"
-_RELOADED = "the NVIDIA driver was shut down under us; initialising it again"
+_RELOADED = "the NVIDIA driver was shut down under us; initializing it again"
 _DENIED = "no permission to use the NVIDIA driver: this user must be allowed to open /dev/nvidiactl"
 _SILENT = (
     "the driver answers nothing about any GPU ({}): in a container, device access was taken away "
@@ -53,7 +53,7 @@ def source_error(nvml: Any, code: int, *, was_there: bool, proc: Path) -> Source
         )
     if code == _UNINITIALIZED:
         return SourceError(_RELOADED)
-    return SourceError(f"the NVIDIA driver cannot be initialised: {driver_says(code)}")
+    return SourceError(f"the NVIDIA driver cannot be initialized: {driver_says(code)}")
 
 
 def _not_loaded() -> SourceError:

@@ -34,7 +34,7 @@ class Gate:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.session: Session | None = None
-        self.reason = "the NVIDIA driver is not initialised yet"
+        self.reason = "the NVIDIA driver is not initialized yet"
         """Why there is no session."""
         self.inside: dict[str, float] = {}
         """Source name → monotonic time at which it went in."""

@@ -195,7 +195,7 @@ def user(pid: int, cores: float, name: str = "stress-ng") -> CpuUser:
     return CpuUser(pid=pid, start_time_seconds=1.0, name=name, cores=cores)
 
 
-def test_neighbours_that_take_the_cores_are_named_and_the_job_is_not_at_fault() -> None:
+def test_neighbors_that_take_the_cores_are_named_and_the_job_is_not_at_fault() -> None:
     users = [user(71, 0.9), user(72, 0.8), user(4000, 0.1, "python"), user(73, 0.1), user(74, 0.05)]
     found = play(beside(1.8, users=users), 45).one("HST111")
     assert (found.name, found.subject.kind, found.severity) == (
@@ -210,17 +210,17 @@ def test_neighbours_that_take_the_cores_are_named_and_the_job_is_not_at_fault() 
     assert "pid 71" in found.next_step
 
 
-def test_neighbours_that_hardly_slow_it_are_information() -> None:
+def test_neighbors_that_hardly_slow_it_are_information() -> None:
     found = play(beside(1.8, delay=0.1), 45).one("HST111")
     assert (found.name, found.severity) == ("cores taken by others", "info")
 
 
-def test_neighbours_of_whom_nothing_is_known_are_other_processes() -> None:
+def test_neighbors_of_whom_nothing_is_known_are_other_processes() -> None:
     found = play(beside(1.8, users=[]), 45).one("HST111")
     assert evidence(found, "who takes them").value == "other processes"
 
 
-def test_neighbours_on_the_cores_of_its_mask_while_the_rest_of_the_node_is_idle() -> None:
+def test_neighbors_on_the_cores_of_its_mask_while_the_rest_of_the_node_is_idle() -> None:
     found = play(beside(4.0, cpus=64, allowed=2), 45).one("HST111")
     assert found.name == "cores taken by others"
 
@@ -245,5 +245,5 @@ def test_a_job_that_needs_more_than_it_has_is_told_so_itself() -> None:
     assert (found.name, found.severity, found.subject.kind) == ("too few cores", "warning", "job")
 
 
-def test_neighbours_who_do_not_slow_a_job_that_fits_are_nothing() -> None:
+def test_neighbors_who_do_not_slow_a_job_that_fits_are_nothing() -> None:
     assert "HST111" not in play(beside(90.0, cpus=96, allowed=96, delay=0.0), 45).ever()

@@ -29,7 +29,7 @@ def test_a_hot_gpu_has_a_band_from_the_onset_on() -> None:
     assert 0.8 < cells.count(BLOCK) / len(cells) < 1.0
 
 
-def test_its_cool_neighbour_has_none() -> None:
+def test_its_cool_neighbor_has_none() -> None:
     (line,) = bands("thermal-throttle", 0)
     assert "nothing in this time" in line
 
