@@ -20,6 +20,7 @@ from ..wire.command import (
     SendSignal,
     SetInterval,
     ShowEnvironment,
+    Stop,
     TakeExactStack,
     TakeStacks,
 )
@@ -38,7 +39,7 @@ def obey(
     """Do it, and answer; what takes long answers later, from a thread of its own.
 
     Args:
-        command: any but the one to stop.
+        command: the one to stop is none of these.
         collector: whose turns it may change.
         watchlist: of processes.
         requests: for stacks.
@@ -47,6 +48,8 @@ def obey(
     ok, message = True, ""
     data: dict[str, object] = {}
     match command:
+        case Stop():
+            return  # who reads the commands ends at once, and has loaded nothing of this
         case SetInterval(seconds=seconds):
             data = {"seconds": collector.set_interval(seconds)}
         case Attach(pid=pid):
