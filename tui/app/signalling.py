@@ -28,7 +28,7 @@ _NO = "any other key: no"
 
 
 def ask(app: AppLike, watch: WatchLike, target: Target) -> None:
-    """Ask which signal the selected process is to get, if any."""
+    """Ask which signal the process is to get, if any."""
     process = asked_process(
         app, watch, target, unreal="nothing can be signalled here", done="signalled"
     )

@@ -48,7 +48,7 @@ class PictureScreen(Screen[None]):
         Binding("home,g", "move(-100000)", "first", show=False),
         Binding("end,G", "move(100000)", "last", show=False),
         Binding("escape", "leave", "back", show=False),
-        Binding("x", "signal", "signal the selected process", show=False),
+        Binding("x", "signal", "signal the process", show=False),
     ]
     NAME: ClassVar[str] = ""
     """Of its kind. No id: one that is leaving is still there when the next of its kind comes."""

@@ -48,7 +48,7 @@ class ProcessScreen(PictureScreen):
     NAME = "processes"
     BINDINGS: ClassVar[list[BindingType]] = [
         BACK,
-        Binding("x", "signal", "signal the selected process"),
+        Binding("x", "signal", "signal the process"),
         Binding("e", "environment", "environment of the selected process", show=False),
     ]
     WITHOUT = frozenset()

@@ -138,7 +138,7 @@ SCREENS = {
     "findings": ("6",),
     "help": ("question_mark",),
 }
-ACTS = {"slash": "filter", "s": "sort", "x": "signal the selected process"}
+ACTS = {"slash": "filter", "s": "sort", "x": "signal the process"}
 
 
 @pytest.mark.parametrize("key", ACTS)
