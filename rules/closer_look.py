@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.rank_readings import DUMPS
 from .finding import Judgement
+from .progress import is_overdue
 
 ASKING = frozenset(
     {"HST107", "HST115", "HST125", "HW211", "RUN404", "RUN405", "RUN406", "RUN419", "RUN423"}
@@ -42,17 +43,18 @@ def worth_a_look(judgement: Judgement) -> tuple[int, ...]:
 
 
 def _stands(rank: RankFrame, job: JobFrame, looked: dict[int, float], now: float) -> bool:
-    """It has stood still, and nobody has looked at it since."""
+    """It has stood still or ended no step, and nobody has looked at it since."""
     activity = rank.activity
     if activity is None or rank.stopped:
         return False
     since = activity.still_since_seconds or activity.polls_since_seconds
-    if since is None:
-        return False
     several = len(job.ranks) > 1
+    due = STILL_SECONDS if several else STILL_ALONE_SECONDS
+    if since is None:  # busy, and where may change
+        late = is_overdue(rank) and (rank.step_age_seconds or 0.0) >= due
+        return late and _unclear(rank, looked)
     still = now - since
     seen = looked.get(rank.pid)
-    due = STILL_SECONDS if several else STILL_ALONE_SECONDS
     return still >= due and (seen is None or seen > still)
 
 

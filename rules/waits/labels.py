@@ -195,8 +195,8 @@ def _counts_alone(charge: Charge) -> bool:
 
 def _is_hang(charge: Charge, *, overdue: bool) -> bool:
     on = charge.cause.on
-    if charge.cause.end == "busy":
-        return overdue
+    if charge.cause.end == "busy":  # long work too is busy: only its stack tells that it is none
+        return overdue and (charge.movement.witness.looked or "stack" in charge.rank.missing)
     if on is None or (on.kind not in _TELLS_ALONE and not overdue):
         return False
     if charge.rank.activity is not None and charge.rank.activity.wait == "poll":

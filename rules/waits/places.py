@@ -15,6 +15,7 @@ import msgspec
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import Stack, StackFrameReading
+from ..progress import is_overdue
 
 _RENDEZVOUS = (
     ("torch/distributed/rendezvous.py", ""),
@@ -82,19 +83,26 @@ class Witness(msgspec.Struct, frozen=True):
     queue: bool = False
     long_word: str = ""
     """The user's own function whose name is that of long work."""
+    looked: bool = False
+    """A stack has been taken since its last step ended: what it says, or does not say, counts."""
 
 
 NOTHING = Witness()
 
 
 def witness_of(rank: RankFrame, frame: Frame) -> Witness:
-    """Of the newest stack that still says where the rank is; nothing where there is none."""
-    if rank.phase_dumps is None:
-        return NOTHING
+    """Of the newest stack that still says where the rank is; of an older one of the same long step no more
+    than the name of what it does; nothing where there is none."""
     reading = frame.stacks_of(rank)
     if reading is None or not reading.main_stacks:
         return NOTHING
-    return _read(reading.main_stacks[-1])
+    found = _read(reading.main_stacks[-1])
+    if rank.phase_dumps is not None:
+        return found
+    age = frame.monotonic_seconds - reading.monotonic_seconds
+    if not is_overdue(rank) or age > (rank.step_age_seconds or 0.0):
+        return NOTHING
+    return Witness(long_word=found.long_word, looked=True)
 
 
 @lru_cache(maxsize=512)
@@ -107,6 +115,7 @@ def _read(stack: Stack) -> Witness:
         finished=_any(_EXITS, stack[-1:]),
         queue=_any(_QUEUE, stack[:3]),
         long_word=next((each.name for each in stack if _is_long(each)), ""),
+        looked=True,
     )
 
 
