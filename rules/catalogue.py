@@ -35,8 +35,10 @@ from .environment.other_tenant import OtherTenant
 from .host.cpu_throttling import CpuThrottling
 from .host.loader_deadlock import LoaderDeadlock
 from .host.numa_misplacement import NumaMisplacement
+from .host.open_files_near_limit import OpenFilesNearLimit
 from .host.process_in_d_state import ProcessInDState
 from .host.rank_blocked_in_io import RankBlockedInIo
+from .host.shared_memory_nearly_full import SharedMemoryNearlyFull
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
 from .link.collectives_over_ethernet import CollectivesOverEthernet
@@ -65,6 +67,8 @@ RULES: tuple[type[Rule], ...] = (
     LoaderDeadlock,
     NumaMisplacement,
     RankBlockedInIo,
+    OpenFilesNearLimit,
+    SharedMemoryNearlyFull,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,

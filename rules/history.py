@@ -28,6 +28,8 @@ PROCESS_SIGNALS = (*kept("process"), "blocked")
 CGROUP_SIGNALS = kept("cgroup")
 PRESSURE_SIGNALS = kept("pressure")
 """Of control groups too."""
+LIMIT_SIGNALS = kept("limits")
+"""Of ranks too: what they may have only so much of."""
 PORT_SIGNALS = kept("port")
 """Of RDMA ports; besides, ``errors KIND``: counters of that kind since the start, added up."""
 RANK_SIGNALS = kept("rank")
@@ -97,7 +99,7 @@ class History:
         return self._series(f"rank {pid}", signal)
 
     def process(self, pid: int, signal: str) -> Series:
-        """A signal of `PROCESS_SIGNALS`."""
+        """A signal of `PROCESS_SIGNALS` or `LIMIT_SIGNALS`."""
         return self._series(f"process {pid}", signal)
 
     def cgroup(self, path: str, signal: str) -> Series:
@@ -204,6 +206,7 @@ _of_host = _values_of(HOST_SIGNALS)
 _of_network = _values_of(NETWORK_SIGNALS)
 _of_process = _values_of(kept("process"))
 _of_cgroup = _values_of(CGROUP_SIGNALS)
+_of_limits = _values_of(LIMIT_SIGNALS)
 _of_pressure = _values_of(PRESSURE_SIGNALS)
 _of_port = _values_of(PORT_SIGNALS)
 _of_rank = _values_of(RANK_SIGNALS)
@@ -239,6 +242,8 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
         if process.role in ("rank", "worker"):
             blocked = None if process.state is None else process.state == "D"
             yield f"process {process.pid}", PROCESS_SIGNALS, (*_of_process(process), blocked)
+    for limits in frame.limits:
+        yield f"process {limits.pid}", LIMIT_SIGNALS, _of_limits(limits)
     for placement in frame.placements:
         near = placement.runs_near
         off = None if near is None else not near

@@ -39,6 +39,7 @@ LINES = (
     Line("processes", "processes.source:make", ("processes",), True, "processes"),
     Line("host", "host.source:make", ("host",), True, "host"),
     Line("threads", "processes.threads:make", ("threads", "exits"), False, "processes"),
+    Line("limits", "processes.limits:make", ("limits",), False, "processes"),
     Line("stacks", "stacks.source:make", ("stacks",), False, "processes"),
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),
     Line("inprocess", "page.source:make", ("probes",), False, "inprocess"),

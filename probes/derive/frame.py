@@ -77,6 +77,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
             for probe in current.probes
         ),
+        limits=current.limits,
         threads=current.threads,
         stacks=current.stacks,
         communicators=current.communicators,

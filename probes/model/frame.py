@@ -17,6 +17,7 @@ from .job_frames import JobFrame, RankFrame
 from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
+from .process_readings import LimitsReading
 from .rank_activity import ExitedRank
 from .rank_history import RankHistory
 from .rank_readings import CommunicatorReading, StackReading, ThreadsReading
@@ -59,6 +60,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     cgroups: tuple[CgroupFrame, ...] = ()
     pressures: tuple[PressureFrame, ...] = ()
     """Of control groups."""
+    limits: tuple[LimitsReading, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()
     stacks: tuple[StackReading, ...] = ()
@@ -129,6 +131,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def pressure(self, group: str | None) -> PressureFrame | None:
         """The pressure in the control group of that path, or ``None``."""
         return next((pressure for pressure in self.pressures if pressure.path == group), None)
+
+    def limits_of(self, process: ProcessFrame) -> LimitsReading | None:
+        """What that process may have only so much of, or ``None``."""
+        key = key_of(process)
+        return next((each for each in self.limits if key_of(each) == key), None)
 
     def source(self, name: str) -> SourceFrame | None:
         """How the source of that name fared, or ``None``."""

@@ -56,3 +56,18 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     in_process_group: bool = False
     """Multiprocessing started it, and it has the threads of a process group: a rank, though its
     environment does not say so."""
+
+
+class LimitsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """How much a process has of what it may have only so much of; read every ten seconds."""
+
+    pid: int
+    start_time_seconds: float
+    """Since boot."""
+    open_files: int | None = None
+    """Descriptors in use."""
+    open_files_limit: int | None = None
+    """Its soft limit, at which ``open`` fails; ``None`` without a reason in ``missing``: no limit."""
+    shm_total_bytes: int | None = None
+    """Of the ``/dev/shm`` that it sees: each container has its own. ``None`` without a reason: no limit."""
+    shm_free_bytes: int | None = None

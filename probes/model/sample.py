@@ -19,7 +19,7 @@ from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
-from .process_readings import ProcessReading
+from .process_readings import LimitsReading, ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 from .starvation import Starvation
 
@@ -76,6 +76,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     communicators: tuple[CommunicatorReading, ...] = ()
     pressures: tuple[PressureReading, ...] = ()
     """Of control groups."""
+    limits: tuple[LimitsReading, ...] = ()
+    """Of ranks and their children."""
     sources: tuple[SourceStatus, ...] = ()
     starvation: Starvation | None = None
     """``None``: the collector was run whenever it could."""

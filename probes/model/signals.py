@@ -10,8 +10,10 @@ from typing import Literal
 
 import msgspec
 
-SignalOf = Literal["gpu", "host", "network", "process", "cgroup", "pressure", "port", "rank"]
-"""Whose field it is; ``pressure``: a control group's, which is read by a source of its own."""
+SignalOf = Literal[
+    "gpu", "host", "network", "process", "cgroup", "pressure", "limits", "port", "rank"
+]
+"""Whose field it is; ``pressure``: a control group's, and ``limits``: a rank's, read by sources of their own."""
 
 UNITS = (
     "rotations_per_second",
@@ -313,6 +315,10 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("rss_bytes", "process", "RSS", "bytes"),
     Signal("state", "process", "state"),
     Signal("wait_channel", "process", "waits in"),
+    Signal("open_files", "limits", "open files", "count", kept=True),
+    Signal("open_files_limit", "limits", "limit of open files", "count"),
+    Signal("shm_total_bytes", "limits", "/dev/shm", "bytes"),
+    Signal("shm_free_bytes", "limits", "free in /dev/shm", "bytes", kept=True),
     Signal("throttled_ratio", "cgroup", "throttled", "ratio", kept=True, needs="a CPU quota"),
     Signal(
         "pressure_cpu_ratio",

@@ -30,7 +30,7 @@ from gputop.probes.model.link_readings import (
     TopologyReading,
 )
 from gputop.probes.model.probe_readings import ProbeReading
-from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.process_readings import LimitsReading, ProcessReading
 from gputop.probes.model.rank_readings import (
     CommunicatorReading,
     ExitReading,
@@ -77,6 +77,7 @@ class Changes:
     host: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pressures: Sequence[PressureReading] = ()
+    limits: Sequence[LimitsReading] = ()
     xids: Sequence[XidReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
@@ -142,6 +143,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         processes=tuple(_processes(moment, changes)),
         cgroups=(_changed(_cgroup(moment), changes.cgroup),),
         pressures=tuple(changes.pressures),
+        limits=tuple(changes.limits),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
         probes=tuple(changes.probes),

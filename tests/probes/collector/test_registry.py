@@ -113,6 +113,7 @@ def test_what_is_left_out_is_named_by_a_line_of_its_own() -> None:
     assert {line.name for line in LINES} - {line.name for line in lines} == {
         "processes",
         "threads",
+        "limits",
         "stacks",
         "nccl ras",
     }
