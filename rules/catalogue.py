@@ -41,6 +41,10 @@ from .host.rank_blocked_in_io import RankBlockedInIo
 from .host.shared_memory_nearly_full import SharedMemoryNearlyFull
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
+from .input.input_bound import InputBound
+from .input.loader_cpu_bound import LoaderCpuBound
+from .input.loader_io_bound import LoaderIoBound
+from .input.loader_without_workers import LoaderWithoutWorkers
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
@@ -113,6 +117,10 @@ RULES: tuple[type[Rule], ...] = (
     TcpRetransmissions,
     NvlinkRefused,
     OtherTenant,
+    InputBound,
+    LoaderWithoutWorkers,
+    LoaderCpuBound,
+    LoaderIoBound,
 )
 
 FAMILIES: dict[str, str] = {
@@ -122,6 +130,7 @@ FAMILIES: dict[str, str] = {
     "RUN4": "distributed",
     "LNK5": "link",
     "ENV6": "environment",
+    "INP7": "input",
 }
 """How the ids of a family begin → the folder of its rules."""
 

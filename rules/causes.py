@@ -54,15 +54,34 @@ def with_causes(
                 break
     if not cause_of:
         return tuple(findings)
+    prices = _prices(findings, cause_of)
     linked = [
         msgspec.structs.replace(
             finding,
             explains=tuple(_ref(findings[s]) for s, c in cause_of.items() if c == number),
             explained_by=_ref(findings[cause_of[number]]) if number in cause_of else None,
+            lost_ratio=prices[number][0],
+            lost_gpu_seconds=prices[number][1],
         )
         for number, finding in enumerate(findings)
     ]
     return tuple(linked[number] for number in _causes_first(len(findings), cause_of))
+
+
+def _prices(
+    findings: Sequence[Finding], cause_of: Mapping[int, int]
+) -> list[tuple[float | None, float | None]]:
+    """A cause that has no price of its own costs what the dearest of its symptoms does, and not their sum:
+    they are the same time seen from several sides."""
+    prices = [(each.lost_ratio, each.lost_gpu_seconds) for each in findings]
+    for number in range(len(findings)):
+        price, above = prices[number], cause_of.get(number)
+        while above is not None and price[0] is not None:
+            own = findings[above].lost_ratio
+            if own is None and (prices[above][0] or 0.0) < price[0]:
+                prices[above] = price
+            above = cause_of.get(above)
+    return prices
 
 
 def _may_explain(

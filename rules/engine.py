@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..probes.model.frame import Frame
+from ..probes.model.gpu_frames import stale_after_seconds
 from .causes import with_causes
 from .finding import (
     SEVERITY_ORDER,
@@ -22,6 +23,7 @@ from .finding import (
 )
 from .history import History
 from .ledger import Ledger
+from .price import gpus_that_pay
 from .rule import Rule, Scene
 from .unevaluated import failed_rule, why_not_evaluated
 
@@ -65,6 +67,8 @@ class _Case(msgspec.Struct):
     spans: dict[Severity, _Span] = msgspec.field(default_factory=dict[Severity, _Span])
     """Of each severity or worse; the lowest is the case's own."""
     active: bool = False
+    lost_gpu_seconds: float = 0.0
+    """What it has cost since it was first seen; nothing is added for time in which nobody looked."""
     counts_from: float = -math.inf
     """A change of cause passes its own hold-down, however old the state is that it names."""
 
@@ -106,6 +110,16 @@ class _Case(msgspec.Struct):
             else:
                 self._end(level, now, unknown=False)
         self.active = self.active or self.spans[_BASE].active
+
+    def cost(self, verdict: Verdict, frame: Frame) -> None:
+        """Add what it has cost since it held last."""
+        span = self.spans.get(_BASE)
+        if span is not None and verdict.lost_ratio is not None:
+            seconds = min(
+                frame.monotonic_seconds - span.last_held,
+                stale_after_seconds(frame.interval_seconds),
+            )
+            self.lost_gpu_seconds += verdict.lost_ratio * gpus_that_pay(verdict, frame) * seconds
 
     def release(self, now: float, unknown: bool) -> bool:
         """The rule says that it does not hold, or cannot tell. Whether that ends the case."""
@@ -199,6 +213,7 @@ class Engine:
                 case = self._cases[key] = _Case(rule, verdict)
                 if self._changes_cause(case):
                     case.counts_from = now
+            case.cost(verdict, frame)
             case.hold(verdict, now)
             held.add(key)
 
@@ -288,11 +303,19 @@ class Engine:
         self._places.clear()
 
 
-def _urgency(finding: Finding) -> tuple[bool, int, bool, str, float]:
+def _urgency(finding: Finding) -> tuple[bool, int, bool, float, str, float]:
     """What is about the whole host comes after what is about somebody in particular, and may wait for him."""
     severity = SEVERITY_ORDER[finding.severity]
     host_wide = finding.subject.kind == "host"
-    return (finding.state == "pending", severity, host_wide, finding.id, finding.since_seconds)
+    price = -round(finding.lost_ratio or 0.0, 1)  # coarse, so that what costs alike keeps its place
+    return (
+        finding.state == "pending",
+        severity,
+        host_wide,
+        price,
+        finding.id,
+        finding.since_seconds,
+    )
 
 
 def _cleared(finding: Finding, frame: Frame) -> Finding:
@@ -315,4 +338,6 @@ def _finding(case: _Case, frame: Frame) -> Finding:
         confidence=verdict.confidence,
         evidence=verdict.evidence,
         next_step=verdict.next_step or case.rule.next_step,
+        lost_ratio=verdict.lost_ratio,
+        lost_gpu_seconds=None if verdict.lost_ratio is None else case.lost_gpu_seconds,
     )

@@ -124,6 +124,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Where it is about waiting: then it explains what lies on the way to it, and nothing else."""
     unavailable: str = ""
     """Why a signal that the rule needs is missing: then it is not evaluated, not only undecided."""
+    lost_ratio: float | None = None
+    """Share of its subject's time, and of those who wait for it, that would be won if it went away;
+    ``None``: nobody can say."""
+    payers: frozenset[int] = frozenset()
+    """Ranks whose time it takes beside its own subject's, where the path does not say so."""
 
 
 class NotEvaluated(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,6 +171,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str = ""
     short: str = ""
     """The name for a row of a table, where that itself is too long for one."""
+    lost_ratio: float | None = None
+    """Its price: the share of the time that would be won if it went away; ``None``: nobody can say."""
+    lost_gpu_seconds: float | None = None
+    """The same over the time for which it has been seen, of all GPUs that it costs."""
 
     @property
     def suspected(self) -> bool:

@@ -58,7 +58,7 @@ class Rule(ABC):
     """A judge of one kind of fault. Stateless: the engine does the waiting."""
 
     id: ClassVar[str]
-    """HST 1xx, HW 2xx, MEM 3xx, RUN 4xx, LNK 5xx, ENV 6xx; never used again."""
+    """HST 1xx, HW 2xx, MEM 3xx, RUN 4xx, LNK 5xx, ENV 6xx, INP 7xx; never used again."""
     name: ClassVar[str]
     """The thing found, never the fix."""
     short: ClassVar[str] = ""

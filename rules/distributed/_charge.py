@@ -54,6 +54,7 @@ class ChargeRule(Rule):
                 since_monotonic_seconds=scene.frame.monotonic_seconds - charge.seconds,
                 next_step=self.step_for(charge, scene),
                 path=_path(charge),
+                lost_ratio=1.0,
             )
 
     def severity_of(self, charge: Charge) -> Severity:

@@ -45,6 +45,7 @@ class AllRanksWait(JobRule):
         return Verdict(
             subject=subject,
             holds=True,
+            lost_ratio=1.0,
             severity="error" if seen and late else "warning",
             confidence=min(cause.strength, 0.8),
             evidence=self._evidence(waits, cause.seconds),

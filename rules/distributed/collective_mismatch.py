@@ -68,6 +68,7 @@ class CollectiveMismatch(Rule):
         return Verdict(
             subject=self._subject(cause, waits, first, named),
             holds=True,
+            lost_ratio=1.0,
             severity="error" if seconds >= self.limit["error_seconds"] else "warning",
             confidence=_confidence(cause, odd),
             evidence=self._evidence(cause, waits, seconds),

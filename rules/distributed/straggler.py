@@ -9,6 +9,7 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
+from ..rank_rule import NO_PROBE
 from ..rule import Rule, Scene, Threshold
 from ..waits.ranks import LONG_PHASES, WAITING_PHASES, rank_subject
 
@@ -105,6 +106,8 @@ class Straggler(Rule):
                 *around,
             ),
             next_step=advice,
+            lost_ratio=late.delay,
+            payers=frozenset(each.rank for each in job.living if each.rank is not None),
         )
 
 
@@ -124,7 +127,7 @@ def _unprobed(job: JobFrame, frame: Frame) -> str:
     if not without:
         return ""
     whom = "the ranks have" if len(without) == len(living) else f"{len(without)} of the ranks have"
-    return f"{whom} no probe: start the job under `gputop run`"
+    return f"{whom} {NO_PROBE}"
 
 
 def _around(late: Late, scene: Scene) -> tuple[tuple[Evidence, ...], str | None]:

@@ -14,6 +14,9 @@ from .lines import plain, whole_words, width_of
 SURE_FROM = 0.8
 """Confidence from which a finding is reported without it."""
 
+_LEAST_PRICE = 0.005
+_ALL = 0.995
+_HOUR_SECONDS = 3600.0
 _CONTAINER_ID = re.compile(r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])")
 """Of 64 digits, of which the runtimes themselves show the first twelve."""
 _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
@@ -81,6 +84,29 @@ def name_within(finding: Finding, cells: int) -> str:
 def sureness_text(finding: Finding, below: float = SURE_FROM) -> str:
     """``60 % sure``, where that is little enough to be reported; else empty."""
     return f"{finding.confidence * 100:.0f} % sure" if finding.confidence < below else ""
+
+
+def price_text(finding: Finding, *, whole: bool = True) -> str:
+    """``costs 36 % of the time, 1.2 GPU-hours so far``; empty where nobody can say or it costs nothing.
+
+    Args:
+        finding: whose price.
+        whole: with what it has cost so far; else the share alone, unless that is all of it.
+    """
+    ratio, seconds = finding.lost_ratio, finding.lost_gpu_seconds
+    if not ratio or ratio < _LEAST_PRICE or (ratio >= _ALL and not whole):
+        return ""
+    text = f"costs {format.quantity(ratio, 'ratio')} of the time"
+    if whole and seconds is not None and seconds >= 1.0:
+        text += f", {gpu_time_text(seconds)} so far"
+    return text
+
+
+def gpu_time_text(seconds: float) -> str:
+    """``1.2 GPU-hours``, ``40 GPU-seconds``."""
+    if seconds >= _HOUR_SECONDS / 10:
+        return f"{seconds / _HOUR_SECONDS:.1f} GPU-hours"
+    return f"{seconds:.0f} GPU-seconds"
 
 
 def age_seconds(finding: Finding, now_seconds: float) -> float:

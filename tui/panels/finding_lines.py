@@ -12,6 +12,7 @@ from ..drawing.finding_words import (
     evidence_text,
     name_within,
     of_one_kind,
+    price_text,
     same_kind_text,
     subjects_text,
     sureness_text,
@@ -138,17 +139,20 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     unseen = unseen_seconds(finding, view.frame)
     if unseen:
         line.add(f"not seen for {format.duration(unseen)} {DOT} ", "dim")
-    _add_sureness(line, finding)
+    _add_doubts_and_price(line, finding)
     _add_evidence(line, finding.evidence)
     return line.line()
 
 
-def _add_sureness(line: LineBuilder, finding: Finding) -> None:
-    """How sure it is, unless that would cut the first of what proves it."""
-    sure = sureness_text(finding)
+def _add_doubts_and_price(line: LineBuilder, finding: Finding) -> None:
+    """How sure it is and what it costs, each unless that would cut the first of what proves it."""
     first = evidence_text(finding.evidence[0]) if finding.evidence else ""
-    if sure and len(sure) + len(_LINK) + width_of(first) <= line.room:
-        line.add(sure, "warm").add(_LINK if first else "", "dim")
+    for text, role in (
+        (sureness_text(finding), "warm"),
+        (price_text(finding, whole=False), "strong"),
+    ):
+        if text and len(text) + len(_LINK) + width_of(first) <= line.room:
+            line.add(text, role).add(_LINK if first else "", "dim")
 
 
 def _add_evidence(line: LineBuilder, evidence: Sequence[Evidence]) -> None:

@@ -11,6 +11,7 @@ from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
     of_one_kind,
+    price_text,
     same_kind_text,
     subject_text,
     sureness_text,
@@ -77,7 +78,7 @@ def _times(finding: Finding, frame: Frame, width: int) -> list[Line]:
     ]
     if finding.cleared_seconds is not None:
         parts.append(f"gone at {format.clock(finding.cleared_seconds)}")
-    parts.append(sureness_text(finding, below=1.0))
+    parts += [sureness_text(finding, below=1.0), price_text(finding)]
     return paragraph(f" {DOT} ".join(filter(None, parts)), width, "dim", first="")
 
 

@@ -13,6 +13,7 @@ from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
     not_evaluated_reasons,
+    price_text,
     subject_text,
     sureness_text,
 )
@@ -110,6 +111,9 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
     doubts = ", ".join(filter(None, (sureness_text(finding), seen)))
     who = subject_text(finding.subject) + (f" ({doubts})" if doubts else "")
     yield f"{finding.severity.upper()} {finding.id} {finding.name}: {who}"
+    price = price_text(finding)
+    if price:
+        yield f"    {price}"
     for each in finding.evidence:
         yield f"    {evidence_text(each)}"
     yield f"    next: {finding.next_step}"

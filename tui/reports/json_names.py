@@ -240,6 +240,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         since_seconds since_timestamp_seconds
         seen_seconds seen_duration_seconds
         cleared_seconds cleared_timestamp_seconds
+        lost_gpu_seconds lost_gpu_seconds_total
         """
     ),
     finding.Evidence: _renamed("mean_seconds mean_duration_seconds"),
