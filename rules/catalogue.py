@@ -20,16 +20,23 @@ from .device.utilization_low import UtilizationLow
 from .device.utilization_without_work import UtilizationWithoutWork
 from .device.xid import Xid
 from .distributed.all_ranks_wait import AllRanksWait
+from .distributed.checkpoint_cost import CheckpointCost
 from .distributed.checkpoint_holds_others import CheckpointHoldsOthers
 from .distributed.collective_mismatch import CollectiveMismatch
+from .distributed.communication_bound import CommunicationBound
 from .distributed.compile_holds_others import CompileHoldsOthers
 from .distributed.evaluation_holds_others import EvaluationHoldsOthers
+from .distributed.evaluation_share import EvaluationShare
+from .distributed.garbage_collection import GarbageCollection
 from .distributed.long_work_holds_others import LongWorkHoldsOthers
 from .distributed.rank_exited import RankExited
 from .distributed.rank_finished import RankFinished
 from .distributed.rank_not_advancing import RankNotAdvancing
 from .distributed.rank_stopped import RankStopped
+from .distributed.recompilation import Recompilation
+from .distributed.skipped_steps import SkippedSteps
 from .distributed.start_up_holds_others import StartUpHoldsOthers
+from .distributed.step_time_grown import StepTimeGrown
 from .distributed.straggler import Straggler
 from .environment.other_tenant import OtherTenant
 from .host.cpu_throttling import CpuThrottling
@@ -102,6 +109,13 @@ RULES: tuple[type[Rule], ...] = (
     RankFinished,
     LongWorkHoldsOthers,
     StartUpHoldsOthers,
+    CommunicationBound,
+    CheckpointCost,
+    EvaluationShare,
+    GarbageCollection,
+    Recompilation,
+    SkippedSteps,
+    StepTimeGrown,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,

@@ -33,6 +33,9 @@ LIMIT_SIGNALS = kept("limits")
 PORT_SIGNALS = kept("port")
 """Of RDMA ports; besides, ``errors KIND``: counters of that kind since the start, added up."""
 RANK_SIGNALS = kept("rank")
+PROBE_SIGNALS = kept("probe")
+ALLOCATOR_SIGNALS = kept("allocator")
+"""Of ranks that have a probe, and of those on a GPU."""
 ERROR_KINDS: tuple[CounterKind, ...] = (
     "signal",
     "discard",
@@ -95,7 +98,7 @@ class History:
         return self._series("host", signal)
 
     def rank(self, pid: int, signal: str) -> Series:
-        """A signal of `RANK_SIGNALS` or ``phase NAME`` (share) of a training process that has a probe."""
+        """A signal of `RANK_SIGNALS`, `PROBE_SIGNALS`, `ALLOCATOR_SIGNALS` or ``phase NAME`` (share) of a training process that has a probe."""
         return self._series(f"rank {pid}", signal)
 
     def process(self, pid: int, signal: str) -> Series:
@@ -210,6 +213,8 @@ _of_limits = _values_of(LIMIT_SIGNALS)
 _of_pressure = _values_of(PRESSURE_SIGNALS)
 _of_port = _values_of(PORT_SIGNALS)
 _of_rank = _values_of(RANK_SIGNALS)
+_of_probe = _values_of(PROBE_SIGNALS)
+_of_allocator = _values_of(ALLOCATOR_SIGNALS)
 _ERROR_COLUMNS = tuple(f"errors {kind}" for kind in ERROR_KINDS)
 
 
@@ -234,6 +239,11 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
         for rank in job.ranks:
             subject = f"rank {rank.pid}"
             yield subject, RANK_SIGNALS, _of_rank(rank)
+            probe = frame.probe(rank.pid, rank.start_time_seconds)
+            if probe is not None:
+                yield subject, PROBE_SIGNALS, _of_probe(probe)
+                if probe.allocator is not None:
+                    yield subject, ALLOCATOR_SIGNALS, _of_allocator(probe.allocator)
             for phase, share in rank.phases.items():
                 yield subject, (f"phase {phase}",), (share,)
             if rank.phases:

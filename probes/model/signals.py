@@ -11,9 +11,20 @@ from typing import Literal
 import msgspec
 
 SignalOf = Literal[
-    "gpu", "host", "network", "process", "cgroup", "pressure", "limits", "port", "rank"
+    "gpu",
+    "host",
+    "network",
+    "process",
+    "cgroup",
+    "pressure",
+    "limits",
+    "port",
+    "rank",
+    "probe",
+    "allocator",
 ]
-"""Whose field it is; ``pressure``: a control group's, and ``limits``: a rank's, read by sources of their own."""
+"""Whose field it is; ``pressure``: a control group's, and ``limits``: a rank's, read by sources of their own.
+``allocator``: PyTorch's, of a rank."""
 
 UNITS = (
     "rotations_per_second",
@@ -350,6 +361,12 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("rx_packets", "port", "packets in", "count", kept=True),
     Signal("state_changes", "port", "state changes", "count", kept=True),
     Signal("step_seconds", "rank", "step", "seconds", kept=True),
+    Signal("gc_pause_seconds", "probe", "garbage collection", "seconds", kept=True),
+    Signal("recompiles", "probe", "recompilations", "count", kept=True),
+    Signal("allocated_bytes", "allocator", "allocated by PyTorch", "bytes", kept=True),
+    Signal("reserved_bytes", "allocator", "reserved by PyTorch", "bytes"),
+    Signal("inactive_split_bytes", "allocator", "fragmented", "bytes"),
+    Signal("alloc_retries", "allocator", "allocation retries", "count", kept=True),
 )
 
 _BY_NAME = {signal.name: signal for signal in reversed(SIGNALS)}

@@ -42,7 +42,7 @@ class DriverNotAnswering(Rule):
     }
     hold_seconds = 3.0
     clear_seconds = 5.0
-    explains = ("HST107", "HW210", "HW211")
+    explains = ("HST107", "HW210", "HW211", "RUN436")
     next_step = "Read the kernel log for Xid or NVRM lines, and start no further nvidia-smi."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:

@@ -39,7 +39,7 @@ class FanStopped(GpuRule):
         "least_rotations": Threshold(1.0, "per_second", "ours"),
     }
     hold_seconds = 15.0
-    explains = ("HW201", "HW202", "HW203", "HW207", "HW210", "HW211", "RUN407")
+    explains = ("HW201", "HW202", "HW203", "HW207", "HW210", "HW211", "RUN407", "RUN436")
     next_step = (
         "Give the fan's control back to the board, and have a fan that does not turn replaced."
     )

@@ -37,7 +37,7 @@ class GpuInBadState(Rule):
     severity = "error"
     severities = ("warning", "error")
     hold_seconds = 0.5  # one failed reading is not enough, the second one is
-    explains = ("HST107", "HW209", "HW210", "HW211", "HW217")
+    explains = ("HST107", "HW209", "HW210", "HW211", "HW217", "RUN436")
     next_step = "Read the kernel log for Xid and NVRM lines, drain the node and reset this GPU."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:

@@ -30,7 +30,7 @@ class GpuLost(Rule):
     name = "GPU lost"
     severity = "error"
     hold_seconds = 0.5  # one reading is not enough, the second one is
-    explains = ("HST107", "HW209", "HW210", "HW211")
+    explains = ("HST107", "HW209", "HW210", "HW211", "RUN436")
     next_step = "End the job, take this node out of the queue and restart the host."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:

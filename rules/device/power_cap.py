@@ -35,7 +35,7 @@ class PowerCap(GpuRule):
             0.15, "ratio", "ours; below it the cap is normal, as at Azure"
         )
     }
-    explains = ("HW210", "HW211", "RUN407")
+    explains = ("HW210", "HW211", "RUN407", "RUN436")
     next_step = "Compare this GPU's power limit and temperature with its peers' and align them."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

@@ -37,7 +37,7 @@ class ThermalSlowdown(GpuRule):
         "clock_loss_ratio": Threshold(0.15, "ratio", "gpuprof"),
     }
     hold_seconds = 5.0
-    explains = ("HW202", "HW203", "HW210", "HW211", "RUN407")
+    explains = ("HW202", "HW203", "HW210", "HW211", "RUN407", "RUN436")
     next_step = "Check the cooling of this GPU; meanwhile move the job or lower the power limit."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

@@ -54,6 +54,7 @@ class Xid(Rule):
         "HW216",
         "HW217",
         "HW218",
+        "RUN436",
     )
     next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
 

@@ -45,7 +45,7 @@ class RankExited(Rule):
     about_waiting = True
     hold_seconds = 0.0
     clear_seconds = 0.0
-    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406")
+    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406", "RUN436")
     job_wide = True
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 

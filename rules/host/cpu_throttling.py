@@ -39,7 +39,7 @@ class CpuThrottling(CgroupRule):
         "healthy_ratio": Threshold(0.90, "ratio", "project goals; second witness of an error"),
     }
     hold_seconds = 10.0
-    explains = ("HST111", "HW210", "HW211", "INP701", "INP703")
+    explains = ("HST111", "HW210", "HW211", "INP701", "INP703", "RUN436")
     next_step = "Raise the CPU limit of this container or pod, or run fewer loader workers in it."
 
     def can_explain(self, symptom: Finding, frame: Frame) -> bool:

@@ -97,7 +97,7 @@ class TooFewCores(Rule):
             0.05, "ratio", "as HST110: then its own quota keeps it waiting"
         ),
     }
-    explains = ("HW210", "HW211", "INP701", "INP703")
+    explains = ("HW210", "HW211", "INP701", "INP703", "RUN436")
     next_step = "Give the job more cores (Slurm --cpus-per-task, pod limit) or run fewer workers."
 
     def can_explain(self, symptom: Finding, frame: Frame) -> bool:

@@ -29,7 +29,7 @@ class InputBound(InputRule):
     id = "INP701"
     name = "input-bound: waits for data"
     short = "input-bound"
-    explains = ("HW210",)
+    explains = ("HW210", "RUN436")
     next_step = (
         "See what its loader workers do on the processes screen: busy on a core, or waiting."
     )

@@ -42,7 +42,7 @@ class CollectivesOverEthernet(JobRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 15.0
-    explains = ("HW210", "LNK511")
+    explains = ("HW210", "LNK511", "RUN430", "RUN436")
     next_step = "Start it with NCCL_DEBUG=INFO and read why NCCL chose NET/Socket over NET/IB."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -30,7 +30,7 @@ class NvlinkDown(NvlinkRule):
     name = "NVLink down"
     severity = "error"
     severities = ("warning", "error")
-    explains = ("HW210",)
+    explains = ("HW210", "RUN430", "RUN436")
     next_step = "Look for Xid 74 or 144-150 in the kernel log, then drain and reset the GPU."
 
     def judge_links(

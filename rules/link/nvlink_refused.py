@@ -30,7 +30,7 @@ class NvlinkRefused(JobRule):
     name = "NVLink refused"
     severity = "warning"
     hold_seconds = 5.0
-    explains = ("HW210", "LNK505")
+    explains = ("HW210", "LNK505", "RUN430", "RUN436")
     next_step = (
         "Check that the fabric manager runs and matches the driver, then start the job anew."
     )

@@ -41,7 +41,7 @@ class PcieLinkDegraded(GpuRule):
         "busy_ratio": Threshold(0.2, "ratio", "ours; the link trains down when idle (nvtop#6)"),
         "window_seconds": Threshold(10.0, "seconds", "ours"),
     }
-    explains = ("HW210", "LNK502", "RUN407")
+    explains = ("HW210", "LNK502", "RUN407", "RUN430", "RUN436")
     next_step = (
         "Train the link anew (GPU reset or restart of the host); if it stays, reseat the card."
     )

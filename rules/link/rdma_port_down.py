@@ -37,7 +37,7 @@ class RdmaPortDown(PortRule):
     }
     hold_seconds = 0.0
     clear_seconds = 30.0
-    explains = ("HW210", "HW211", "LNK508", "LNK510", "LNK511")
+    explains = ("HW210", "HW211", "LNK508", "LNK510", "LNK511", "RUN430", "RUN436")
     next_step = "Check cable, transceiver and switch port at both ends of this port."
 
     def judge_port(self, port: PortFrame, subject: Subject, scene: Scene) -> Verdict:

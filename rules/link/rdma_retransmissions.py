@@ -53,7 +53,7 @@ class RdmaRetransmissions(PortRule):
     }
     hold_seconds = 0.0
     clear_seconds = 60.0
-    explains = ("HW210",)
+    explains = ("HW210", "RUN430", "RUN436")
     next_step = (
         "See which counter grows, then check drops, PFC and ECN on the switches of the path."
     )

@@ -33,7 +33,7 @@ class RdmaSilent(JobRule):
         "seconds": Threshold(600.0, "seconds", "ByteRobust"),
     }
     hold_seconds = 5.0
-    explains = ("HW210", "HW211")
+    explains = ("HW210", "HW211", "RUN430", "RUN436")
     next_step = (
         "Find the rank that is not in the collective: on this node its stack, else its node."
     )

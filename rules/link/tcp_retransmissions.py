@@ -49,7 +49,7 @@ class TcpRetransmissions(HostRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 10.0
-    explains = ("HST125", "HW210", "HW211")
+    explains = ("HST125", "HW210", "HW211", "RUN430", "RUN436")
     explains_waits_in = frozenset({"network socket"})
     next_step = "See ss -ti for the connections that retransmit, and ethtool -S for drops."
 

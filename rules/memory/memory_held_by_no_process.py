@@ -41,7 +41,7 @@ class MemoryHeldByNoProcess(GpuRule):
         "unlisted_reserve_bytes": Threshold(_GIB, "bytes", "ours; old drivers count it as used"),
         "utilization_ratio": Threshold(0.05, "ratio", "ours; more: somebody unseen is at work"),
     }
-    explains = ("HW210", "MEM301")
+    explains = ("HW210", "MEM301", "RUN436")
     next_step = "Run fuser -v /dev/nvidia* as root and end what is left over; else reset the GPU."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
