@@ -66,8 +66,15 @@ from .link.rdma_retransmissions import RdmaRetransmissions
 from .link.rdma_signal_errors import RdmaSignalErrors
 from .link.rdma_silent import RdmaSilent
 from .link.tcp_retransmissions import TcpRetransmissions
+from .memory.allocation_retries import AllocationRetries
 from .memory.device_memory_nearly_full import DeviceMemoryNearlyFull
+from .memory.host_memory_limit import HostMemoryLimit
+from .memory.memory_creep import MemoryCreep
+from .memory.memory_fragmented import MemoryFragmented
 from .memory.memory_held_by_no_process import MemoryHeldByNoProcess
+from .memory.near_out_of_memory import NearOutOfMemory
+from .memory.out_of_memory_kill import OutOfMemoryKill
+from .memory.uneven_memory import UnevenMemory
 from .rule import Rule
 
 RULES: tuple[type[Rule], ...] = (
@@ -97,6 +104,13 @@ RULES: tuple[type[Rule], ...] = (
     BeyondRepair,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
+    AllocationRetries,
+    MemoryCreep,
+    MemoryFragmented,
+    NearOutOfMemory,
+    UnevenMemory,
+    HostMemoryLimit,
+    OutOfMemoryKill,
     CollectiveMismatch,
     AllRanksWait,
     RankNotAdvancing,

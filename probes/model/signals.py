@@ -330,6 +330,8 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("open_files_limit", "limits", "limit of open files", "count"),
     Signal("shm_total_bytes", "limits", "/dev/shm", "bytes"),
     Signal("shm_free_bytes", "limits", "free in /dev/shm", "bytes", kept=True),
+    Signal("memory_used_bytes", "cgroup", "memory used", "bytes", kept=True),
+    Signal("oom_kills", "cgroup", "OOM kills", "count", kept=True),
     Signal("throttled_ratio", "cgroup", "throttled", "ratio", kept=True, needs="a CPU quota"),
     Signal(
         "pressure_cpu_ratio",

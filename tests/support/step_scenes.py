@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from gputop.probes.model.probe_readings import ProbeReading, StepReading
+from gputop.probes.model.probe_readings import AllocatorReading, ProbeReading, StepReading
 
 from support.rules_scenes import BEGAN, GPUS, Changes, Script, probe
 
@@ -60,3 +60,30 @@ def steps(
             number=number, monotonic_seconds=BEGAN + second, seconds=seconds(number), **fields
         ),
     )
+
+
+GIB = float(1 << 30)
+
+
+def allocates(
+    allocated: Callable[[int, float], float],
+    *,
+    reserved: float = 40.0,
+    split: float = 1.0,
+    retries: Callable[[float], int] = lambda _second: 0,
+) -> Script:
+    """What PyTorch's allocator of each rank holds, in GiB, of a device of 80."""
+
+    def page(rank: int, second: float) -> dict[str, Any]:
+        return {
+            "allocator": AllocatorReading(
+                allocated_bytes=int(allocated(rank, second) * GIB),
+                reserved_bytes=int(reserved * GIB),
+                inactive_split_bytes=int(split * GIB),
+                alloc_retries=retries(second),
+                ooms=0,
+            ),
+            "steps": steps(second),
+        }
+
+    return spends(lambda _rank, _second: {}, page)
