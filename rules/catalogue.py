@@ -28,6 +28,7 @@ from .distributed.compile_holds_others import CompileHoldsOthers
 from .distributed.evaluation_holds_others import EvaluationHoldsOthers
 from .distributed.evaluation_share import EvaluationShare
 from .distributed.garbage_collection import GarbageCollection
+from .distributed.launch_bound import LaunchBound
 from .distributed.long_work_holds_others import LongWorkHoldsOthers
 from .distributed.rank_exited import RankExited
 from .distributed.rank_finished import RankFinished
@@ -38,7 +39,10 @@ from .distributed.skipped_steps import SkippedSteps
 from .distributed.start_up_holds_others import StartUpHoldsOthers
 from .distributed.step_time_grown import StepTimeGrown
 from .distributed.straggler import Straggler
+from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
+from .environment.persistence_mode_off import PersistenceModeOff
+from .environment.slow_settings import SlowSettings
 from .host.cpu_throttling import CpuThrottling
 from .host.loader_deadlock import LoaderDeadlock
 from .host.numa_misplacement import NumaMisplacement
@@ -48,6 +52,7 @@ from .host.rank_blocked_in_io import RankBlockedInIo
 from .host.shared_memory_nearly_full import SharedMemoryNearlyFull
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
+from .input.copies_to_device_slow import CopiesToDeviceSlow
 from .input.input_bound import InputBound
 from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
@@ -130,6 +135,8 @@ RULES: tuple[type[Rule], ...] = (
     Recompilation,
     SkippedSteps,
     StepTimeGrown,
+    LaunchBound,
+    UnevenMicroSteps,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,
@@ -145,10 +152,13 @@ RULES: tuple[type[Rule], ...] = (
     TcpRetransmissions,
     NvlinkRefused,
     OtherTenant,
+    SlowSettings,
+    PersistenceModeOff,
     InputBound,
     LoaderWithoutWorkers,
     LoaderCpuBound,
     LoaderIoBound,
+    CopiesToDeviceSlow,
 )
 
 FAMILIES: dict[str, str] = {
