@@ -2,8 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ..probes.model.frame import Frame
-from .finding import Verdict
+from ..probes.model.vocabulary import Origin
+from .finding import NO_PRICE, Account, Price, Subject, Verdict
+from .rule import Rule
+
+_WORST_LAST: tuple[Origin, ...] = ("measured", "sampled", "inferred")
+
+
+def price_of(rule: Rule, verdict: Verdict, accounts: Sequence[Account]) -> Price:
+    """The price of this moment: the verdict's own word, else what the account of its subject says.
+
+    Args:
+        rule: whose verdict.
+        verdict: that holds.
+        accounts: of the newest frame that has any.
+    """
+    if verdict.lost_ratio is not None:
+        return Price(lost_ratio=verdict.lost_ratio, origin=verdict.lost_origin, basis="rule")
+    if rule.costs:
+        return entry_price(rule.costs, verdict.subject, accounts)
+    return Price(reason=rule.unpriced) if rule.unpriced else NO_PRICE
+
+
+def entry_price(names: Iterable[str], subject: Subject, accounts: Sequence[Account]) -> Price:
+    """The share of its subject's last minute that went to these entries."""
+    account = _account_of(subject, accounts)
+    if account is None:
+        return Price(reason="where the time of its subject goes was not seen yet")
+    found = [account.entries[name] for name in names if name in account.entries]
+    worst = max((_WORST_LAST.index(entry.origin) for entry in found), default=0)
+    return Price(
+        lost_ratio=sum(entry.seconds for entry in found) / account.seconds,
+        origin=_WORST_LAST[worst],
+        basis="account",
+    )
+
+
+def _account_of(subject: Subject, accounts: Sequence[Account]) -> Account | None:
+    """Of its GPU, where it is about one; else of its job, and of itself where it is a rank on none."""
+    minutes = [each for each in accounts if each.window == "last minute"]
+    kind, name = ("job", subject.job)
+    if subject.kind in ("gpu", "rank", "process", "link") and subject.gpu is not None:
+        kind, name = "gpu", str(subject.gpu)
+    elif subject.kind == "rank":
+        kind, name = "rank", subject.id
+    return next(
+        (each for each in minutes if each.subject.kind == kind and each.subject.id == name), None
+    )
 
 
 def gpus_that_pay(verdict: Verdict, frame: Frame) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...probes.model.process_frames import ProcessFrame
-from ...rules.ledger import covered_seconds
+from ...rules.account.minute import covered_seconds
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
 from ..drawing.target import Block
@@ -108,7 +108,7 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     findings = finding_rows(picture.room - title, wanted, processes, title)
     block = finding_block(view, scene.causes, picture.findings_width, findings)
     below = len(block.lines) + title
-    accounts = view.judgement.accounts
+    accounts = view.judgement.minutes
     ledger = ledger_rows(picture.room - below, len(accounts), processes, title)
     if ledger:
         name = f"Where the last {max(1.0, covered_seconds(accounts)):.0f} s went"
