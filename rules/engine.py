@@ -124,7 +124,9 @@ class _Case(msgspec.Struct):
                 frame.monotonic_seconds - span.last_held,
                 stale_after_seconds(frame.interval_seconds),
             )
-            self.lost_gpu_seconds += price.lost_ratio * gpus_that_pay(verdict, frame) * seconds
+            self.lost_gpu_seconds += (
+                price.lost_ratio * gpus_that_pay(self.rule, verdict, frame) * seconds
+            )
 
     def release(self, now: float, unknown: bool) -> bool:
         """The rule says that it does not hold, or cannot tell. Whether that ends the case."""

@@ -23,7 +23,8 @@ def price_of(rule: Rule, verdict: Verdict, accounts: Sequence[Account]) -> Price
     if verdict.lost_ratio is not None:
         return Price(lost_ratio=verdict.lost_ratio, origin=verdict.lost_origin, basis="rule")
     if rule.costs:
-        return entry_price(rule.costs, verdict.subject, accounts)
+        subject = _job_subject(verdict.subject) if rule.costs_job else verdict.subject
+        return entry_price(rule.costs, subject, accounts)
     return Price(reason=rule.unpriced) if rule.unpriced else NO_PRICE
 
 
@@ -45,7 +46,7 @@ def _account_of(subject: Subject, accounts: Sequence[Account]) -> Account | None
     """Of its GPU, where it is about one; else of its job, and of itself where it is a rank on none."""
     minutes = [each for each in accounts if each.window == "last minute"]
     kind, name = ("job", subject.job)
-    if subject.kind in ("gpu", "rank", "process", "link") and subject.gpu is not None:
+    if _on_one_gpu(subject):
         kind, name = "gpu", str(subject.gpu)
     elif subject.kind == "rank":
         kind, name = "rank", subject.id
@@ -54,14 +55,26 @@ def _account_of(subject: Subject, accounts: Sequence[Account]) -> Account | None
     )
 
 
-def gpus_that_pay(verdict: Verdict, frame: Frame) -> int:
+def _on_one_gpu(subject: Subject) -> bool:
+    return subject.gpu is not None and subject.kind in ("gpu", "rank", "process", "link")
+
+
+def _job_subject(subject: Subject) -> Subject:
+    """The job that it belongs to, where it does."""
+    if subject.job is None:
+        return subject
+    return Subject(kind="job", id=subject.job, job=subject.job)
+
+
+def gpus_that_pay(rule: Rule, verdict: Verdict, frame: Frame) -> int:
     """How many GPUs lose the share of time that the verdict tells.
 
     Of a GPU or a rank it is that one, and those of the ranks that wait for it; of a job, a control group
     or the node all GPUs of the jobs concerned. Ranks without a GPU cost none.
     """
-    subject = verdict.subject
-    if subject.kind == "gpu":
+    by_account = verdict.lost_ratio is None
+    subject = _job_subject(verdict.subject) if by_account and rule.costs_job else verdict.subject
+    if subject.kind == "gpu" or (by_account and _on_one_gpu(subject)):
         return 1
     jobs = [job for job in frame.running if subject.job is None or job.id == subject.job]
     ranks = [rank for job in jobs for rank in job.ranks if rank.gpu_index is not None]

@@ -87,6 +87,8 @@ class Rule(ABC):
     costs: ClassVar[tuple[str, ...]] = ()
     """Entries of its subject's account (`account.entries`) that would go away with it: its price, where a
     verdict gives none (``lost_ratio``)."""
+    costs_job: ClassVar[bool] = False
+    """All GPUs of its job pay that, and not those of its subject alone."""
     unpriced: ClassVar[str] = ""
     """Why it cannot be priced, where that is so."""
     next_step: ClassVar[str]
