@@ -298,7 +298,7 @@ class Engine:
             if case.verdict.path is not None
         }
         linked = with_causes(
-            present, self._explains, self._job_wide, paths, self._only_through, can, _urgency
+            present, self._explains, self._job_wide, paths, self._only_through, can, _final_urgency
         )
         return (*linked, *gone)
 
@@ -310,16 +310,28 @@ class Engine:
         self._places.clear()
 
 
-def _urgency(finding: Finding) -> tuple[bool, int, bool, float, str, float]:
-    """What is about the whole host comes after what is about somebody in particular, and may wait for him."""
-    severity = SEVERITY_ORDER[finding.severity]
-    host_wide = finding.subject.kind == "host"
-    price = -round(finding.lost_ratio or 0.0, 1)  # coarse, so that what costs alike keeps its place
+_Urgency = tuple[bool, int, bool, float, str, float]
+
+
+def _urgency(finding: Finding) -> _Urgency:
+    """What is about the whole host comes after what is about somebody in particular, and may wait for him.
+
+    A price that stands for whatever else goes on at the same time chooses no cause.
+    """
+    return _order(finding, finding.price if finding.price.basis == "rule" else NO_PRICE)
+
+
+def _final_urgency(finding: Finding) -> _Urgency:
+    """The same with every price: of causes, whose symptoms are known."""
+    return _order(finding, finding.price if finding.explained_by is None else NO_PRICE)
+
+
+def _order(finding: Finding, price: Price) -> _Urgency:
     return (
         finding.state == "pending",
-        severity,
-        host_wide,
-        price,
+        SEVERITY_ORDER[finding.severity],
+        finding.subject.kind == "host",
+        -round(price.lost_ratio or 0.0, 1),  # coarse, so that what costs alike keeps its place
         finding.id,
         finding.since_seconds,
     )

@@ -256,6 +256,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
             each for each in self.accounts if each.window == window and each.subject.kind == kind
         )
 
+    def watch_of(self, kind: SubjectKind, name: str) -> Account | None:
+        """Of one subject since the watch of it began."""
+        found = (each for each in self.accounts_of(kind, "watch") if each.subject.id == name)
+        return next(found, None)
+
     @property
     def minutes(self) -> tuple[Account, ...]:
         """Of the ranks, for the last minute."""

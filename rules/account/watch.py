@@ -78,20 +78,29 @@ class WatchAccounts:
                     if not rank.phases_last_minute:
                         yield from _one([part], who, "last minute", now, rank.pid)
                     yield from _one([part], who, "watch", now, rank.pid, time.began)
-        device = {id(each): each.of_device() for each in self._ranks.values()}
+        yield from self._sums(frame)
+
+    def _sums(self, frame: Frame) -> Iterator[Account]:
+        """Of GPUs, jobs, and the whole node: its GPUs, or where it has none its ranks."""
+        now = frame.monotonic_seconds
+        device = {key: time.of_device() for key, time in self._ranks.items()}
+        everything: list[Part] = []
         for gpu in frame.gpus:
-            on = _settled(self._gpus.get(gpu.index))
-            on += [device[id(each)] for each in self._ranks.values() if each.gpu == gpu.index]
-            yield from _both(on, gpu_subject(gpu), now, self._since)
+            parts = _settled(self._gpus.get(gpu.index))
+            parts += [device[key] for key, time in self._ranks.items() if time.gpu == gpu.index]
+            everything += parts
+            yield from _both(parts, gpu_subject(gpu), now, self._since)
         for job in frame.running:
-            paid = _settled(self._jobs.get(job.id))
-            paid += [
-                each.of_host() if each.gpu is None else device[id(each)]
-                for each in self._ranks.values()
-                if each.job == job.id
+            parts = _settled(self._jobs.get(job.id))
+            parts += [
+                time.of_host() if time.gpu is None else device[key]
+                for key, time in self._ranks.items()
+                if time.job == job.id
             ]
+            everything += [] if frame.gpus else parts
             subject = Subject(kind="job", id=job.id, job=job.id)
-            yield from _both(paid, subject, now, self._began.get(job.id))
+            yield from _both(parts, subject, now, self._began.get(job.id))
+        yield from _both(everything, Subject(kind="node", id=frame.node), now, self._since)
 
     def _passed(self, frame: Frame) -> tuple[float, float]:
         """Seconds since the frame before that count as seen, and those that do not.

@@ -113,11 +113,11 @@ class Output:
         if isinstance(record, RankFrame):
             self._add_rank_ledger(record, printed)
         elif isinstance(record, GpuFrame):
-            printed["ledger"] = self._ledger_of("gpu", str(record.index))
+            printed["ledger"] = self.ledger_of("gpu", str(record.index))
             if printed["ledger"] is None:
                 printed["missing"] = {**printed["missing"], "ledger": _NOT_WATCHED}
         elif isinstance(record, JobFrame):
-            printed["ledger"] = self._ledger_of("job", record.id)
+            printed["ledger"] = self.ledger_of("job", record.id)
         elif isinstance(record, PortFrame):
             _tell_unknown_wait(record, printed)
         elif isinstance(record, Evidence):
@@ -138,12 +138,12 @@ class Output:
 
     def _add_rank_ledger(self, rank: RankFrame, printed: dict[str, Any]) -> None:
         ended = rank.ended_age_seconds is not None
-        printed["ledger"] = None if ended else self._ledger_of("rank", str(rank.pid))
+        printed["ledger"] = None if ended else self.ledger_of("rank", str(rank.pid))
         if printed["ledger"] is None:
             because = _ENDED if ended else rank.missing.get("phase") or _NOT_SEEN
             printed["missing"] = {**printed["missing"], "ledger": because}
 
-    def _ledger_of(self, kind: str, name: str) -> dict[str, Any] | None:
+    def ledger_of(self, kind: str, name: str) -> dict[str, Any] | None:
         """Its accounts by their windows; ``None``: nothing of it was seen yet."""
         found = self._accounts.get((kind, name))
         return None if found is None else {_window(each): self._ledger(each) for each in found}
@@ -167,8 +167,12 @@ def _whose(account: Account) -> tuple[str, str]:
 def frame_json(judgement: Judgement) -> bytes:
     """A frame with its findings."""
     frame = judgement.frame
-    return Output(Clock.of(frame), judgement.accounts).encode_record(
-        frame, findings=judgement.findings, rules_not_evaluated=judgement.not_evaluated
+    output = Output(Clock.of(frame), judgement.accounts)
+    return output.encode_record(
+        frame,
+        ledger=output.ledger_of("node", frame.node),
+        findings=judgement.findings,
+        rules_not_evaluated=judgement.not_evaluated,
     )
 
 
