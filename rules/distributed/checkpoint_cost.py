@@ -22,7 +22,7 @@ class CheckpointCost(PhaseShareRule):
 
     id = "RUN431"
     name = "checkpoints take much of the time"
-    short = "checkpoint cost"
+    short = "saving"
     severities = ("info", "warning")
     thresholds = {
         "info_ratio": Threshold(0.05, "ratio", "ours: a save of 30 s each ten minutes"),

@@ -20,7 +20,7 @@ class EvaluationShare(PhaseShareRule):
 
     id = "RUN432"
     name = "evaluation takes much of the time"
-    short = "evaluation share"
+    short = "evaluating"
     thresholds = {
         "info_ratio": Threshold(0.20, "ratio", "ours: intended, so told and no more"),
         "seen_seconds": SEEN_SECONDS,

@@ -23,7 +23,7 @@ class PersistenceModeOff(HostRule):
 
     id = "ENV603"
     name = "persistence mode is off"
-    short = "persistence off"
+    short = "persistence"
     severity = "info"
     hold_seconds = 10.0
     next_step = "Start nvidia-persistenced at boot, or run nvidia-smi -pm 1."

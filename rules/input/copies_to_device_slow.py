@@ -4,7 +4,7 @@ from statistics import median
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
-from ..job_time import has_gpus, share_of
+from ..job_time import has_gpus, not_known, share_of
 from ..progress import is_unsettled, overdue_seconds
 from ..rank_rule import probed_ranks
 from ..rule import JobRule, Scene, Threshold
@@ -49,7 +49,7 @@ class CopiesToDeviceSlow(JobRule):
             return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
         found = share_of("h2d", job, scene, _WINDOW_SECONDS)
         if isinstance(found, str):
-            return Verdict(subject=subject, holds=None, unknown_because=found, unavailable=found)
+            return not_known(subject, found)
         if found.ratio < self.limit["copy_ratio"]:
             return Verdict(subject=subject, holds=False)
         rate = self._rate(job, scene, found.ratio)

@@ -28,6 +28,7 @@ class AllocationRetries(RankRule):
 
     id = "MEM303"
     name = "allocation retries"
+    short = "retries"
     severity = "warning"
     thresholds = {
         "retries": Threshold(1.0, "count", "ours: any within a minute"),

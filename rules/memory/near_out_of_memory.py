@@ -26,6 +26,7 @@ class NearOutOfMemory(RankRule):
 
     id = "MEM306"
     name = "near out of memory"
+    short = "near OOM"
     severity = "info"
     severities = ("info", "warning")
     thresholds = {

@@ -251,7 +251,9 @@ def _until_firing(root: str, name: str, rule: str) -> dict[str, Any]:
     deadline = time.monotonic() + LONG_SECONDS
     while time.monotonic() < deadline:
         try:
-            alerts: list[dict[str, Any]] = json.loads(fetch(f"{root}/api/v1/alerts")[1])["data"]["alerts"]
+            alerts: list[dict[str, Any]] = json.loads(fetch(f"{root}/api/v1/alerts")[1])["data"][
+                "alerts"
+            ]
         except OSError:
             alerts = []  # it is starting
         for alert in alerts:
