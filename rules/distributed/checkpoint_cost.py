@@ -5,7 +5,7 @@ from ._phase_share import SEEN_SECONDS, PhaseShareRule
 
 
 class CheckpointCost(PhaseShareRule):
-    """Checkpoints take much of the time.
+    """Checkpoints take much time.
 
     Meaning:
         Over the last ten minutes the ranks spent a large share of their time saving: the main loop
@@ -21,7 +21,7 @@ class CheckpointCost(PhaseShareRule):
     """
 
     id = "RUN431"
-    name = "checkpoints take much of the time"
+    name = "checkpoints take much time"
     short = "saving"
     severities = ("info", "warning")
     thresholds = {

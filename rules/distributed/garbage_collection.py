@@ -10,7 +10,7 @@ _WINDOW_SECONDS = 60.0
 
 
 class GarbageCollection(RankRule):
-    """Garbage collection takes time.
+    """Garbage collection.
 
     Meaning:
         Python's cyclic garbage collector stops the main loop again and again: each full collection
@@ -26,7 +26,7 @@ class GarbageCollection(RankRule):
     """
 
     id = "RUN433"
-    name = "garbage collection takes time"
+    name = "garbage collection"
     short = "GC pauses"
     severity = "info"
     severities = ("info", "warning")

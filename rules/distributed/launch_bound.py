@@ -12,7 +12,7 @@ _WAITS = ("data", "h2d", "comm", "checkpoint", "eval", "compile", "sync")
 
 
 class LaunchBound(RankRule):
-    """Launch-bound: Python is too slow for the GPU.
+    """Launch-bound.
 
     Meaning:
         The main thread keeps a core busy all the time, is hardly ahead of its GPU, and the GPU has
@@ -27,8 +27,7 @@ class LaunchBound(RankRule):
     """
 
     id = "RUN437"
-    name = "launch-bound: the host is too slow"
-    short = "launch-bound"
+    name = "launch-bound"
     severity = "warning"
     thresholds = {
         "main_cpu_cores": Threshold(0.90, "cores", "gpuprof: one core full"),

@@ -15,7 +15,7 @@ _SETTLED_RATIO = 0.15
 
 
 class StepTimeGrown(JobRule):
-    """Steps take longer than before.
+    """Steps take longer.
 
     Meaning:
         The median step of the last three minutes takes longer than the median of the minutes before,
@@ -32,7 +32,7 @@ class StepTimeGrown(JobRule):
     """
 
     id = "RUN436"
-    name = "steps take longer than before"
+    name = "steps take longer"
     short = "slower steps"
     severity = "info"
     severities = ("info", "warning")

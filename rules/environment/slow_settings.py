@@ -14,7 +14,7 @@ _CROWDED_RATIO = 0.20
 
 
 class SlowSettings(JobRule):
-    """Settings that slow a job down.
+    """Slow settings.
 
     Meaning:
         The environment of the ranks switches something off that makes them fast, or something on that is
@@ -30,8 +30,7 @@ class SlowSettings(JobRule):
     """
 
     id = "ENV602"
-    name = "settings that slow a job down"
-    short = "slow settings"
+    name = "slow settings"
     severity = "info"
     hold_seconds = 10.0
     next_step = "Unset what is not meant so, at the next start of the job."

@@ -13,7 +13,7 @@ _WINDOW_SECONDS = 30.0
 
 
 class CopiesToDeviceSlow(JobRule):
-    """Copies to the device take long.
+    """Slow copies to the device.
 
     Meaning:
         For a large share of each step the main loop copies its batch to the GPU and waits for that.
@@ -29,7 +29,7 @@ class CopiesToDeviceSlow(JobRule):
     """
 
     id = "INP705"
-    name = "copies to the device take long"
+    name = "slow copies to the device"
     short = "H2D copies"
     severity = "warning"
     thresholds = {

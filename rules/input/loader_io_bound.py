@@ -13,7 +13,7 @@ _NETWORK = "network file system"
 
 
 class LoaderIoBound(InputRule):
-    """Loader workers wait for storage.
+    """Loader waits for storage.
 
     Meaning:
         The job waits for data while its loader workers wait for a disk or a file system (state D) for
@@ -30,7 +30,7 @@ class LoaderIoBound(InputRule):
     """
 
     id = "INP704"
-    name = "loader workers wait for storage"
+    name = "loader waits for storage"
     short = "storage"
     thresholds = {
         "data_wait_ratio": SHARE,

@@ -8,7 +8,7 @@ from ..rule import Scene, Threshold
 
 
 class MemoryFragmented(RankRule):
-    """Allocator's memory is fragmented.
+    """Fragmented device memory.
 
     Meaning:
         Much of what PyTorch's allocator holds lies in pieces between blocks in use: nobody uses them,
@@ -25,7 +25,7 @@ class MemoryFragmented(RankRule):
     """
 
     id = "MEM305"
-    name = "allocator's memory is fragmented"
+    name = "fragmented device memory"
     short = "fragmented"
     severity = "info"
     severities = ("info", "warning")
