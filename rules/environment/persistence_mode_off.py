@@ -26,6 +26,7 @@ class PersistenceModeOff(HostRule):
     short = "persistence"
     severity = "info"
     hold_seconds = 10.0
+    look_seconds = 10.0
     next_step = "Start nvidia-persistenced at boot, or run nvidia-smi -pm 1."
 
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -33,6 +33,7 @@ class SlowSettings(JobRule):
     name = "slow settings"
     severity = "info"
     hold_seconds = 10.0
+    look_seconds = 10.0
     next_step = "Unset what is not meant so, at the next start of the job."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

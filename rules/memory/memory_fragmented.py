@@ -34,6 +34,7 @@ class MemoryFragmented(RankRule):
         "reserved_ratio": Threshold(0.30, "ratio", "TraceML: of the device"),
         "used_ratio": Threshold(0.95, "ratio", "ours: from there on it is short of memory"),
     }
+    look_seconds = 5.0
     explains = ("MEM301", "MEM303")
     next_step = "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True at the next start."
 

@@ -33,6 +33,7 @@ class NearOutOfMemory(RankRule):
         "info_ratio": Threshold(0.92, "ratio", "TraceML"),
         "warning_ratio": Threshold(0.97, "ratio", "TraceML, gpuprof"),
     }
+    look_seconds = 5.0
     explains = ("MEM301",)
     next_step = "Lower what a step needs before a longer batch ends the job."
 
