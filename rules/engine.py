@@ -25,6 +25,7 @@ from .finding import (
     Verdict,
 )
 from .history import History
+from .looks import Looks
 from .price import gpus_that_pay, price_of
 from .rule import Rule, Scene
 from .unevaluated import failed_rule, why_not_evaluated
@@ -157,6 +158,7 @@ class Engine:
         }
         self.history = history or History()
         self._book = AccountBook()
+        self._looks = Looks()
         self.broken: dict[str, str] = {}
         """Rules that raised, with the reason; they are left out from then on."""
         self._cases: dict[_Key, _Case] = {}
@@ -176,11 +178,12 @@ class Engine:
             if gpu.job_id is not None:
                 self._places[gpu.index] = (gpu.rank, gpu.job_id)
         scene = Scene(frame, self.history)
+        self._looks.begin(frame)
         held: set[_Key] = set()
         unknown: set[_Key] = set()
         not_evaluated: list[NotEvaluated] = []
         for rule in self._rules:
-            verdicts = () if rule.id in self.broken else self._verdicts(rule, scene)
+            verdicts = () if rule.id in self.broken else self._looked(rule, scene)
             self._apply(rule, verdicts, frame, held, unknown)
             why = self.broken.get(rule.id)
             cannot = failed_rule(rule, why) if why else why_not_evaluated(rule, verdicts)
@@ -220,7 +223,7 @@ class Engine:
                 case = self._cases[key] = _Case(rule, verdict)
                 if self._changes_cause(case):
                     case.counts_from = now
-            case.cost(verdict, price_of(rule, verdict, self._book.newest), frame)
+            case.cost(verdict, price_of(rule, verdict, self._book.minutes), frame)
             case.hold(verdict, now)
             held.add(key)
 
@@ -258,6 +261,11 @@ class Engine:
                 return verdict
             place = (None, jobs[0])
         return replace(verdict, subject=replace(subject, rank=place[0], job=place[1]))
+
+    def _looked(self, rule: Rule, scene: Scene) -> Sequence[Verdict]:
+        """What the rule says now, or said a moment ago where that is enough."""
+        standing = self._looks.standing(rule)
+        return self._looks.keep(rule, self._verdicts(rule, scene)) if standing is None else standing
 
     def _verdicts(self, rule: Rule, scene: Scene) -> Sequence[Verdict]:
         try:
@@ -305,6 +313,7 @@ class Engine:
     def _forget(self) -> None:
         self.history.clear()
         self._book = AccountBook()
+        self._looks = Looks()
         self._cases.clear()
         self._cleared.clear()
         self._places.clear()

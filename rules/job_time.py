@@ -8,7 +8,7 @@ from statistics import median
 import msgspec
 
 from ..probes.model.job_frames import JobFrame, RankFrame
-from .finding import Evidence, compared
+from .finding import Evidence, Subject, Verdict, compared
 from .rank_rule import NO_PROBE, probed_ranks
 from .rule import Scene
 
@@ -39,6 +39,12 @@ def share_of(phase: str, job: JobFrame, scene: Scene, seconds: float) -> Share |
         return "no step has ended yet"
     covered = max(scene.history.rank(rank.pid, _SEEN).covered(seconds) for rank, _ in probed)
     return Share(median(known), min(known), covered)
+
+
+def not_known(subject: Subject, why: str) -> Verdict:
+    """The verdict where `share_of` gives a reason: only that there is no probe keeps a rule from looking."""
+    unavailable = why if NO_PROBE in why else ""
+    return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=unavailable)
 
 
 _SEEN = "phase stalled"

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 from ..probes.model.frame import Frame
 from ..probes.model.vocabulary import Origin
 from .finding import NO_PRICE, Account, Price, Subject, Verdict
 from .rule import Rule
 
+Minutes = Mapping[tuple[str, str], Account]
+"""Whose last minute → how it was spent."""
+
 _WORST_LAST: tuple[Origin, ...] = ("measured", "sampled", "inferred")
 
 
-def price_of(rule: Rule, verdict: Verdict, accounts: Sequence[Account]) -> Price:
+def price_of(rule: Rule, verdict: Verdict, minutes: Minutes) -> Price:
     """The price of this moment: the verdict's own word, else what the account of its subject says.
 
     Args:
         rule: whose verdict.
         verdict: that holds.
-        accounts: of the newest frame that has any.
+        minutes: accounts of the last minute.
     """
     if verdict.lost_ratio is not None:
         return Price(lost_ratio=verdict.lost_ratio, origin=verdict.lost_origin, basis="rule")
     if rule.costs:
         subject = _job_subject(verdict.subject) if rule.costs_job else verdict.subject
-        return entry_price(rule.costs, subject, accounts)
+        return entry_price(rule.costs, subject, minutes)
     return Price(reason=rule.unpriced) if rule.unpriced else NO_PRICE
 
 
-def entry_price(names: Iterable[str], subject: Subject, accounts: Sequence[Account]) -> Price:
+def entry_price(names: Iterable[str], subject: Subject, minutes: Minutes) -> Price:
     """The share of its subject's last minute that went to these entries."""
-    account = _account_of(subject, accounts)
+    account = _account_of(subject, minutes)
     if account is None:
         return Price(reason="where the time of its subject goes was not seen yet")
     found = [account.entries[name] for name in names if name in account.entries]
@@ -42,17 +45,13 @@ def entry_price(names: Iterable[str], subject: Subject, accounts: Sequence[Accou
     )
 
 
-def _account_of(subject: Subject, accounts: Sequence[Account]) -> Account | None:
+def _account_of(subject: Subject, minutes: Minutes) -> Account | None:
     """Of its GPU, where it is about one; else of its job, and of itself where it is a rank on none."""
-    minutes = [each for each in accounts if each.window == "last minute"]
-    kind, name = ("job", subject.job)
     if _on_one_gpu(subject):
-        kind, name = "gpu", str(subject.gpu)
-    elif subject.kind == "rank":
-        kind, name = "rank", subject.id
-    return next(
-        (each for each in minutes if each.subject.kind == kind and each.subject.id == name), None
-    )
+        return minutes.get(("gpu", str(subject.gpu)))
+    if subject.kind == "rank":
+        return minutes.get(subject.key)
+    return minutes.get(("job", subject.job or ""))
 
 
 def _on_one_gpu(subject: Subject) -> bool:

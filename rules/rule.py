@@ -74,6 +74,9 @@ class Rule(ABC):
     thresholds: ClassVar[Mapping[str, Threshold]] = {}
     hold_seconds: ClassVar[float] = 30.0
     """How long it must hold before it counts."""
+    look_seconds: ClassVar[float] = 0.0
+    """How long a verdict stands before it looks again; 0: at each frame. A mean over 30 s does not change
+    within three, and who does not look costs nothing. When GPUs or ranks come or go all look anew."""
     clear_seconds: ClassVar[float] = 10.0
     """How long it must be gone before it is cleared."""
     explains: ClassVar[tuple[str, ...]] = ()

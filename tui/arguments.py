@@ -14,6 +14,7 @@ from .console import values
 from .console.errors import UsageError
 from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
+from .output_arguments import add_serve
 
 FORMATS = ("text", "json")
 
@@ -113,7 +114,9 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     parser.add_argument("--version", action="version", version=f"gputop {__version__}")
     _add_viewing(parser, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    parser.set_defaults(without=[], pid=[], inject=False, note="", name=None, jobs=())
+    parser.set_defaults(
+        without=[], pid=[], inject=False, note="", name=None, jobs=(), scenario=None
+    )
 
     attach = commands.add_parser(
         "attach",
@@ -156,6 +159,8 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     )
     rules.add_argument("rule", nargs="?", metavar="ID", help="of one rule, such as HW201 (all)")
     _add_settings(rules, argparse.SUPPRESS)
+
+    add_serve(commands.add_parser, _add_viewing)
 
     collect = commands.add_parser(
         "collect",

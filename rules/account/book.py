@@ -24,10 +24,8 @@ class AccountBook:
         self._of: tuple[object, ...] = ()
         self._accounts: tuple[Account, ...] = ()
 
-    @property
-    def newest(self) -> tuple[Account, ...]:
-        """As they were worked out last."""
-        return self._accounts
+        self.minutes: dict[tuple[str, str], Account] = {}
+        """Of the last minute, by whose they are, as they were worked out last."""
 
     def accounts(
         self, frame: Frame, history: History, active: Sequence[Finding]
@@ -42,4 +40,7 @@ class AccountBook:
         if of != self._of or history.seconds() < _YOUNG_SECONDS:
             self._of = of
             self._accounts = (*minutes(frame, history, active), *self._watch.accounts(frame))
+            self.minutes = {
+                each.subject.key: each for each in self._accounts if each.window == "last minute"
+            }
         return self._accounts

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Severity, Subject, Verdict
-from ..job_time import share_of
+from ..job_time import not_known, share_of
 from ..rule import JobRule, Scene, Threshold
 
 _WINDOW_SECONDS = 600.0
@@ -20,11 +20,12 @@ class PhaseShareRule(JobRule):
     signal: ClassVar[str]
     severity: ClassVar[Severity] = "info"
     hold_seconds = 0.0
+    look_seconds = 10.0
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         found = share_of(self.phase, job, scene, _WINDOW_SECONDS)
         if isinstance(found, str):
-            return Verdict(subject=subject, holds=None, unknown_because=found, unavailable=found)
+            return not_known(subject, found)
         if found.seconds < self.limit["seen_seconds"] or found.ratio < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)
         much = found.ratio >= self.limit.get("warning_ratio", 2.0)

@@ -5,7 +5,7 @@ from ._phase_share import SEEN_SECONDS, PhaseShareRule
 
 
 class CheckpointCost(PhaseShareRule):
-    """Checkpoints take much of the time.
+    """Checkpoints take much time.
 
     Meaning:
         Over the last ten minutes the ranks spent a large share of their time saving: the main loop
@@ -21,8 +21,8 @@ class CheckpointCost(PhaseShareRule):
     """
 
     id = "RUN431"
-    name = "checkpoints take much of the time"
-    short = "checkpoint cost"
+    name = "checkpoints take much time"
+    short = "saving"
     severities = ("info", "warning")
     thresholds = {
         "info_ratio": Threshold(0.05, "ratio", "ours: a save of 30 s each ten minutes"),

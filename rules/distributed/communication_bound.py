@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict
-from ..job_time import share_of
+from ..job_time import not_known, share_of
 from ..progress import is_unsettled, overdue_seconds
 from ..rule import JobRule, Scene, Threshold
 
@@ -28,6 +28,7 @@ class CommunicationBound(JobRule):
 
     id = "RUN430"
     name = "communication-bound"
+    short = "comm-bound"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {
@@ -36,6 +37,7 @@ class CommunicationBound(JobRule):
             0.25, "ratio", "ours; gpuprof warns from 20, is critical at 40 %"
         ),
     }
+    look_seconds = 3.0
     explains = ("HW210", "RUN436")
     next_step = "See on the links screen which way it takes, and whether that is at its limit."
 
@@ -46,7 +48,7 @@ class CommunicationBound(JobRule):
             return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
         found = share_of("comm", job, scene, _WINDOW_SECONDS)
         if isinstance(found, str):
-            return Verdict(subject=subject, holds=None, unknown_because=found, unavailable=found)
+            return not_known(subject, found)
         uneven = found.least < _ALIKE_RATIO * found.ratio
         if uneven or found.ratio < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)

@@ -5,7 +5,7 @@ from ._phase_share import SEEN_SECONDS, PhaseShareRule
 
 
 class EvaluationShare(PhaseShareRule):
-    """Evaluation takes much of the time.
+    """Evaluation takes much time.
 
     Meaning:
         Over the last ten minutes the ranks spent a large share of their time evaluating instead of
@@ -19,8 +19,8 @@ class EvaluationShare(PhaseShareRule):
     """
 
     id = "RUN432"
-    name = "evaluation takes much of the time"
-    short = "evaluation share"
+    name = "evaluation takes much time"
+    short = "evaluating"
     thresholds = {
         "info_ratio": Threshold(0.20, "ratio", "ours: intended, so told and no more"),
         "seen_seconds": SEEN_SECONDS,

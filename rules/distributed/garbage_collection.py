@@ -10,7 +10,7 @@ _WINDOW_SECONDS = 60.0
 
 
 class GarbageCollection(RankRule):
-    """Garbage collection takes time.
+    """Garbage collection.
 
     Meaning:
         Python's cyclic garbage collector stops the main loop again and again: each full collection
@@ -26,7 +26,7 @@ class GarbageCollection(RankRule):
     """
 
     id = "RUN433"
-    name = "garbage collection takes time"
+    name = "garbage collection"
     short = "GC pauses"
     severity = "info"
     severities = ("info", "warning")
@@ -34,6 +34,7 @@ class GarbageCollection(RankRule):
         "info_ratio": Threshold(0.01, "ratio", "ours; torchtitan saw 1.5 % of the step"),
         "warning_ratio": Threshold(0.05, "ratio", "ours"),
     }
+    look_seconds = 5.0
     explains = ("RUN407",)
     next_step = (
         "Collect at the same step on all ranks: gc.disable(), and gc.collect() now and then."

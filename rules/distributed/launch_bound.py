@@ -12,7 +12,7 @@ _WAITS = ("data", "h2d", "comm", "checkpoint", "eval", "compile", "sync")
 
 
 class LaunchBound(RankRule):
-    """Launch-bound: Python is too slow for the GPU.
+    """Launch-bound.
 
     Meaning:
         The main thread keeps a core busy all the time, is hardly ahead of its GPU, and the GPU has
@@ -27,8 +27,7 @@ class LaunchBound(RankRule):
     """
 
     id = "RUN437"
-    name = "launch-bound: the host is too slow"
-    short = "launch-bound"
+    name = "launch-bound"
     severity = "warning"
     thresholds = {
         "main_cpu_cores": Threshold(0.90, "cores", "gpuprof: one core full"),
@@ -36,6 +35,7 @@ class LaunchBound(RankRule):
         "run_ahead_ratio": Threshold(0.05, "ratio", "ours: of a step"),
         "waiting_ratio": Threshold(0.15, "ratio", "ours: else it waits for something else"),
     }
+    look_seconds = 3.0
     explains = ("HW210", "RUN436")
     next_step = (
         "Record three steps: gputop probe PID profile 3; then torch.compile or larger batches."

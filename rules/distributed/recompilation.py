@@ -35,6 +35,7 @@ class Recompilation(RankRule):
         "warning_count": Threshold(8.0, "count", "dynamo's own limit of versions (pytorch)"),
     }
     hold_seconds = 0.0
+    look_seconds = 10.0
     clear_seconds = 30.0
     explains = ("RUN407",)
     next_step = (

@@ -15,7 +15,7 @@ _SETTLED_RATIO = 0.15
 
 
 class StepTimeGrown(JobRule):
-    """Steps take longer than before.
+    """Steps take longer.
 
     Meaning:
         The median step of the last three minutes takes longer than the median of the minutes before,
@@ -32,7 +32,7 @@ class StepTimeGrown(JobRule):
     """
 
     id = "RUN436"
-    name = "steps take longer than before"
+    name = "steps take longer"
     short = "slower steps"
     severity = "info"
     severities = ("info", "warning")
@@ -40,6 +40,7 @@ class StepTimeGrown(JobRule):
         "info_ratio": Threshold(0.10, "ratio", "gpuprof: 10 % for 3 minutes"),
         "warning_ratio": Threshold(0.25, "ratio", "gpuprof: 25 % for 3 minutes"),
     }
+    look_seconds = 10.0
     next_step = "See which phase has grown, and what else changed at that time."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -23,10 +23,11 @@ class PersistenceModeOff(HostRule):
 
     id = "ENV603"
     name = "persistence mode is off"
-    short = "persistence off"
+    short = "persistence"
     severity = "info"
     unpriced = "only the start of a job takes longer"
     hold_seconds = 10.0
+    look_seconds = 10.0
     next_step = "Start nvidia-persistenced at boot, or run nvidia-smi -pm 1."
 
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -15,7 +15,7 @@ _CROWDED_RATIO = 0.20
 
 
 class SlowSettings(JobRule):
-    """Settings that slow a job down.
+    """Slow settings.
 
     Meaning:
         The environment of the ranks switches something off that makes them fast, or something on that is
@@ -31,11 +31,11 @@ class SlowSettings(JobRule):
     """
 
     id = "ENV602"
-    name = "settings that slow a job down"
-    short = "slow settings"
+    name = "slow settings"
     severity = "info"
     unpriced = NOT_KNOWN_HOW_MUCH
     hold_seconds = 10.0
+    look_seconds = 10.0
     next_step = "Unset what is not meant so, at the next start of the job."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

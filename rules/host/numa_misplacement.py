@@ -38,6 +38,7 @@ class NumaMisplacement(Rule):
         "utilization_ratio": Threshold(0.9, "ratio", "project goals: healthy above"),
         "window_seconds": Threshold(60.0, "seconds", "ours"),
     }
+    look_seconds = 5.0
     explains = ("HW210", "INP701", "INP703", "RUN436")
     next_step = "Bind this rank to the CPUs and memory of its GPU's node when it starts."
 

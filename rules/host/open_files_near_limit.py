@@ -50,6 +50,7 @@ class OpenFilesNearLimit(ProcessRule):
         "error_ratio": Threshold(0.95, "ratio", "gpud; an error only while their number grows"),
     }
     hold_seconds = 15.0
+    look_seconds = 5.0
     next_step = (
         "Raise its limit now: prlimit --pid PID --nofile=65536, and find what is never closed."
     )

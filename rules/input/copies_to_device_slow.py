@@ -4,7 +4,7 @@ from statistics import median
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
-from ..job_time import has_gpus, share_of
+from ..job_time import has_gpus, not_known, share_of
 from ..progress import is_unsettled, overdue_seconds
 from ..rank_rule import probed_ranks
 from ..rule import JobRule, Scene, Threshold
@@ -13,7 +13,7 @@ _WINDOW_SECONDS = 30.0
 
 
 class CopiesToDeviceSlow(JobRule):
-    """Copies to the device take long.
+    """Slow copies to the device.
 
     Meaning:
         For a large share of each step the main loop copies its batch to the GPU and waits for that.
@@ -29,7 +29,7 @@ class CopiesToDeviceSlow(JobRule):
     """
 
     id = "INP705"
-    name = "copies to the device take long"
+    name = "slow copies to the device"
     short = "H2D copies"
     severity = "warning"
     thresholds = {
@@ -39,6 +39,7 @@ class CopiesToDeviceSlow(JobRule):
         ),
     }
     hold_seconds = 20.0
+    look_seconds = 3.0
     explains = ("HW210", "RUN436")
     next_step = "Pass pin_memory=True to the DataLoader and non_blocking=True to the copies."
 
@@ -49,7 +50,7 @@ class CopiesToDeviceSlow(JobRule):
             return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
         found = share_of("h2d", job, scene, _WINDOW_SECONDS)
         if isinstance(found, str):
-            return Verdict(subject=subject, holds=None, unknown_because=found, unavailable=found)
+            return not_known(subject, found)
         if found.ratio < self.limit["copy_ratio"]:
             return Verdict(subject=subject, holds=False)
         rate = self._rate(job, scene, found.ratio)

@@ -44,6 +44,7 @@ class CollectivesOverEthernet(JobRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 15.0
+    look_seconds = 3.0
     explains = ("HW210", "LNK511", "RUN430", "RUN436")
     next_step = "Start it with NCCL_DEBUG=INFO and read why NCCL chose NET/Socket over NET/IB."
 

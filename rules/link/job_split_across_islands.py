@@ -44,6 +44,7 @@ class JobSplitAcrossIslands(JobRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 10.0
+    look_seconds = 3.0
     explains = ("HW210", "RUN430", "RUN436")
     next_step = "Make one process group an island, so that only gradients cross between them."
 

@@ -29,6 +29,7 @@ class AllocationRetries(RankRule):
 
     id = "MEM303"
     name = "allocation retries"
+    short = "retries"
     severity = "warning"
     unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
@@ -36,6 +37,7 @@ class AllocationRetries(RankRule):
         "warm_steps": Threshold(20.0, "count", "ours: the first steps find their sizes"),
     }
     hold_seconds = 0.0
+    look_seconds = 5.0
     clear_seconds = 30.0
     explains = ("MEM301", "RUN407", "RUN436")
     next_step = "Lower what a step needs, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."

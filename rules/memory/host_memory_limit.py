@@ -36,6 +36,7 @@ class HostMemoryLimit(CgroupRule):
         "error_ratio": Threshold(0.97, "ratio", "gpuprof; an error only while it grows"),
     }
     hold_seconds = 10.0
+    look_seconds = 2.0
     explains = ("HST109",)
     next_step = "Raise the memory limit, or use fewer loader workers, before the kernel kills one."
 

@@ -43,6 +43,7 @@ class MemoryCreep(RankRule):
         "error_seconds": Threshold(900.0, "seconds", "ours: time to save a checkpoint"),
     }
     hold_seconds = 20.0
+    look_seconds = 10.0
     next_step = "Save a checkpoint, and find what keeps tensors: gputop probe PID memory-snapshot."
 
     def judge_rank(

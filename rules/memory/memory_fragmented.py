@@ -9,7 +9,7 @@ from ..rule import Scene, Threshold
 
 
 class MemoryFragmented(RankRule):
-    """Allocator's memory is fragmented.
+    """Fragmented device memory.
 
     Meaning:
         Much of what PyTorch's allocator holds lies in pieces between blocks in use: nobody uses them,
@@ -26,7 +26,7 @@ class MemoryFragmented(RankRule):
     """
 
     id = "MEM305"
-    name = "allocator's memory is fragmented"
+    name = "fragmented device memory"
     short = "fragmented"
     severity = "info"
     unpriced = NO_LOSS_YET
@@ -36,6 +36,7 @@ class MemoryFragmented(RankRule):
         "reserved_ratio": Threshold(0.30, "ratio", "TraceML: of the device"),
         "used_ratio": Threshold(0.95, "ratio", "ours: from there on it is short of memory"),
     }
+    look_seconds = 5.0
     explains = ("MEM301", "MEM303")
     next_step = "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True at the next start."
 

@@ -27,6 +27,7 @@ class NearOutOfMemory(RankRule):
 
     id = "MEM306"
     name = "near out of memory"
+    short = "near OOM"
     severity = "info"
     unpriced = NO_LOSS_YET
     severities = ("info", "warning")
@@ -34,6 +35,7 @@ class NearOutOfMemory(RankRule):
         "info_ratio": Threshold(0.92, "ratio", "TraceML"),
         "warning_ratio": Threshold(0.97, "ratio", "TraceML, gpuprof"),
     }
+    look_seconds = 5.0
     explains = ("MEM301",)
     next_step = "Lower what a step needs before a longer batch ends the job."
 

@@ -8,7 +8,7 @@ _RECENT_SECONDS = 600.0
 
 
 class OutOfMemoryKill(CgroupRule):
-    """Killed for want of host memory.
+    """Killed: host out of memory.
 
     Meaning:
         The kernel has killed a process of the job's control group since its memory limit was reached.
@@ -24,7 +24,7 @@ class OutOfMemoryKill(CgroupRule):
     """
 
     id = "MEM309"
-    name = "killed for want of host memory"
+    name = "killed: host out of memory"
     short = "OOM kill"
     severity = "error"
     unpriced = "what a killed process had done is lost: that is not in the ledger"

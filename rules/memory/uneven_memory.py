@@ -36,6 +36,7 @@ class UnevenMemory(JobRule):
         "info_used_ratio": Threshold(0.50, "ratio", "TraceML: with pressure 30/50 %"),
         "warning_used_ratio": Threshold(0.92, "ratio", "TraceML: near out of memory"),
     }
+    look_seconds = 5.0
     next_step = "Balance what the ranks hold, or move what the fullest gathers elsewhere."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

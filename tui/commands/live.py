@@ -49,8 +49,12 @@ def watch(options: Namespace) -> int:
 
 
 def report(options: Namespace) -> int:
-    """What ``gputop diagnose`` and ``gputop stacks`` do; returns the exit code."""
+    """What ``gputop diagnose``, ``stacks`` and ``serve`` do; returns the exit code."""
     engine = Engine(make_rules(thresholds(options.settings)))
+    if options.command == "serve":
+        from .serve import check
+
+        check(options)
     code = _choose(options, screen=False)
     if code is not None:
         return code
@@ -63,6 +67,10 @@ def report(options: Namespace) -> int:
         from .stacks import print_stacks
 
         return print_stacks(watched, options)
+    if options.command == "serve":
+        from .serve import serve
+
+        return serve(watched, options)
     from .diagnose import diagnose
 
     return diagnose(watched, options)
@@ -119,7 +127,7 @@ def why_not(sample: Sample) -> str:
 
 
 def _feed(options: Namespace, once: bool) -> Feed:
-    if options.command == "demo":
+    if options.scenario is not None:
         from ...probes.simulator import UnknownScenario
         from ...probes.simulator.feed import DemoFeed
 

@@ -12,6 +12,7 @@ from ...probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 
 LONGEST_SECONDS = 3600.0
 _PID_DIGITS = 9
+_MOST_PORT = 65535
 
 
 def regular_expression(text: str) -> str:
@@ -61,3 +62,14 @@ def pid(text: str) -> int:
     if len(text.lstrip("0")) > _PID_DIGITS:
         raise argparse.ArgumentTypeError(f"{text} is not a process id: none is so large")
     return int(text)
+
+
+def address(text: str) -> tuple[str, int]:
+    """``127.0.0.1:9834``, ``[::1]:9834``, ``:9834`` for all addresses of this machine."""
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not port.isdecimal() or int(port) > _MOST_PORT:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no address to listen on: HOST:PORT, such as 127.0.0.1:9834"
+        )
+    return host or "0.0.0.0", int(port)
