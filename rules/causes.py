@@ -56,7 +56,7 @@ def with_causes(
                 cause_of[number] = other
                 break
     if not cause_of:
-        return tuple(findings)
+        return tuple(findings if urgency is None else sorted(findings, key=urgency))
     prices = _prices(findings, cause_of)
     linked = [
         msgspec.structs.replace(

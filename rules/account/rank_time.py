@@ -51,18 +51,32 @@ class RankTime:
         """Steps that have ended, and are not split for the GPU yet."""
         self._batch_end = self.seen
 
+    def __len__(self) -> int:
+        """How many pieces are kept."""
+        open_now = len(self._step.host) + len(self._batch.host)
+        return len(self._host) + len(self._device) + open_now
+
     def add(
-        self, rank: RankFrame, late: LateRank | None, load: Load, seconds: float, part: float
+        self,
+        rank: RankFrame,
+        now: float,
+        *,
+        late: LateRank | None,
+        load: Load,
+        seconds: float,
+        part: float,
     ) -> None:
         """Time that passed.
 
         Args:
             rank: as it is now.
+            now: when that is.
             late: whom its job waits for in each step.
             load: of its GPU.
             seconds: that passed.
             part: of its GPU that it pays.
         """
+        self.seen = now
         if rank.step is None or rank.step != self._number:
             self._end_step()
             self._number = rank.step
@@ -74,7 +88,9 @@ class RankTime:
             self._settle()
 
     def miss(self, seconds: float, part: float) -> None:
-        """Time that passed without being read."""
+        """Time that passed without being read, before what is added next."""
+        if seconds >= POOLED_SECONDS:  # what was seen before it is of another time
+            self.end()
         self._host.unseen_seconds += seconds
         self._device.unseen_seconds += seconds * part
 

@@ -35,6 +35,10 @@ class Track:
         self.unseen_seconds = 0.0
         """Time that passed without being read."""
 
+    def __len__(self) -> int:
+        """How many pieces are kept."""
+        return len(self._spent) + len(self._slots)
+
     def add(self, spent: Split, now: float) -> None:
         """Seconds that ended now."""
         seconds = sum(spent.values())
@@ -69,7 +73,7 @@ class Track:
         return found
 
     def _forget(self, now: float) -> None:
-        if self._slots[0].end < now - MINUTE_SECONDS:
+        if self._slots and self._slots[0].end < now - MINUTE_SECONDS:
             self._slots = [slot for slot in self._slots if slot.end >= now - MINUTE_SECONDS]
 
 

@@ -36,6 +36,11 @@ class WatchAccounts:
         self._since: float | None = None
         self._last: float | None = None
 
+    def __len__(self) -> int:
+        """How many pieces are kept."""
+        tracks = [*self._gpus.values(), *self._jobs.values()]
+        return sum(map(len, tracks)) + sum(map(len, self._ranks.values())) + len(self._began)
+
     def add(self, frame: Frame, active: Sequence[Finding], stuck: Collection[int]) -> None:
         """Take up a frame.
 
@@ -55,8 +60,11 @@ class WatchAccounts:
             for rank in job.ranks:
                 part = 1.0 / crowd[rank.gpu_index] if rank.gpu_index is not None else 0.0
                 time = self._time_of(rank, job, frame)
-                time.add(rank, late, _load(rank, loads), seen, part)
                 time.miss(missed, part)
+                load = _load(rank, loads)
+                time.add(
+                    rank, frame.monotonic_seconds, late=late, load=load, seconds=seen, part=part
+                )
                 time.blame(rank, stuck=rank.pid in stuck, dead=dead)
         self._add_free_gpus(frame, crowd, loads, seen, missed)
         for key in [key for key, each in self._ranks.items() if _is_gone(each, frame)]:
@@ -123,7 +131,6 @@ class WatchAccounts:
             time = None
         if time is None:
             time = self._ranks[key] = RankTime(job.id, rank.gpu_index, frame)
-        time.seen = frame.monotonic_seconds
         return time
 
     def _add_free_gpus(
