@@ -62,6 +62,10 @@ def report(options: Namespace) -> int:
         feed = _feed(options, once=False)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
+    if options.command == "record":
+        from .record import record
+
+        return record(feed, engine, options)
     watched = Watch(feed, engine, options.pid)
     if options.command == "stacks":
         from .stacks import print_stacks
@@ -100,7 +104,14 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
     _believe_terminal()
     watched = Watch(feed, engine, options.pid)
     ascii_only = options.ascii or not output_is_utf8()
-    app = GputopApp(watched, ascii_only=ascii_only, note=options.note, jobs=options.jobs)
+    replay = None
+    if options.command == "replay":
+        from ...probes.feeds.replay import ReplayFeed
+
+        replay = feed if isinstance(feed, ReplayFeed) else None
+    app = GputopApp(
+        watched, ascii_only=ascii_only, note=options.note, jobs=options.jobs, replay=replay
+    )
     app.run()
     watched.close()
     if watched.stuck:
@@ -127,6 +138,10 @@ def why_not(sample: Sample) -> str:
 
 
 def _feed(options: Namespace, once: bool) -> Feed:
+    if options.source is not None:
+        from .recorded import recorded
+
+        return recorded(options)
     if options.scenario is not None:
         from ...probes.simulator import UnknownScenario
         from ...probes.simulator.feed import DemoFeed
