@@ -308,6 +308,12 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
     )
     parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
     parser.add_argument(
+        "--record-on-finding",
+        default=default(None),
+        metavar="DIR",
+        help="write the last ten minutes into this folder when an error is found (key w: now)",
+    )
+    parser.add_argument(
         "--ascii",
         action="store_true",
         default=default(False),

@@ -36,6 +36,7 @@ from .themes import THEMES, after
 
 if TYPE_CHECKING:  # what reads recordings is loaded for them alone
     from ...probes.feeds.replay import ReplayFeed
+    from ..session.keeper import Keeper
 
 _LOOK_SECONDS = 1.0
 _BURST_SECONDS = 0.1
@@ -67,10 +68,14 @@ class GputopApp(App[int]):
         note: str = "",
         jobs: Sequence[JobFrame] = (),
         replay: ReplayFeed | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         super().__init__(driver_class=QuietDriver)
         self._jobs = jobs
         self._replay = replay
+        self._keeper = keeper
+        if keeper is not None:
+            keeper.tell = self.tell_from_thread
         self.shown_job = ShownJob()
         self.ascii_only = ascii_only
         self.animation_level = "none"
@@ -177,12 +182,18 @@ class GputopApp(App[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in recorded.ACTIONS and self._replay is None:
             return False
+        if action == "keep" and self._keeper is None:
+            return False
         screen = self.screen if self.screen_stack else None
         return not (isinstance(screen, PictureScreen) and action in screen.WITHOUT)
 
     def action_sort(self) -> None:
         self.tell(f"processes sorted by {self.reader.next_sort()}")
         self.redraw()
+
+    def action_keep(self) -> None:
+        if self._keeper is not None:
+            self._keeper.write_now()
 
     def action_seek(self, seconds: int) -> None:
         self.tell(recorded.seek(self._replay, seconds))

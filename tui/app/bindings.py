@@ -19,6 +19,7 @@ BINDINGS: tuple[BindingType, ...] = (
     Binding("a", "choose_job", "watch another job", show=False),
     Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
     Binding("minus", "interval(-1)", "shorter interval", show=False),
+    Binding("w", "keep", "write the last 10 minutes to a file", show=False),
     Binding("left_square_bracket", "seek(-10)", "10 s back in the recording", show=False),
     Binding("right_square_bracket", "seek(10)", "10 s on in the recording", show=False),
     Binding("left_curly_bracket", "seek(-60)", "a minute back", show=False),
