@@ -87,6 +87,13 @@ class Rule(ABC):
     """Its cause may sit on another GPU or rank of the job; else it is sought on the same GPU."""
     about_waiting: ClassVar[bool] = False
     """It labels an end of the wait-for graph: of these one holds for a subject at a time."""
+    costs: ClassVar[tuple[str, ...]] = ()
+    """Entries of its subject's account (`account.entries`) that would go away with it: its price, where a
+    verdict gives none (``lost_ratio``)."""
+    costs_job: ClassVar[bool] = False
+    """All GPUs of its job pay that, and not those of its subject alone."""
+    unpriced: ClassVar[str] = ""
+    """Why it cannot be priced, where that is so."""
     next_step: ClassVar[str]
     """What to do now, one sentence."""
 

@@ -35,6 +35,7 @@ class Xid(Rule):
     id = "HW206"
     name = "Xid"
     severity = "warning"
+    unpriced = "what it costs is seen in what it explains alone"
     severities = ("info", "warning", "error")
     thresholds = {
         "age_seconds": Threshold(

@@ -41,6 +41,8 @@ class RankExited(Rule):
     id = "RUN424"
     name = "rank exited"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("info", "error")
     about_waiting = True
     hold_seconds = 0.0

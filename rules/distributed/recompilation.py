@@ -28,6 +28,7 @@ class Recompilation(RankRule):
     name = "recompiles after warm-up"
     short = "recompiles"
     severity = "info"
+    costs = ("compile",)
     severities = ("info", "warning")
     thresholds = {
         "warm_steps": Threshold(100.0, "count", "ours"),

@@ -31,6 +31,7 @@ class UnevenMicroSteps(JobRule):
     name = "ranks accumulate unevenly"
     short = "uneven steps"
     severity = "warning"
+    costs = ("wait",)
     thresholds = {
         "uneven_ratio": Threshold(0.5, "ratio", "ours: of the steps; a last batch is none")
     }

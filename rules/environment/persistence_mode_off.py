@@ -25,6 +25,7 @@ class PersistenceModeOff(HostRule):
     name = "persistence mode is off"
     short = "persistence"
     severity = "info"
+    unpriced = "only the start of a job takes longer"
     hold_seconds = 10.0
     look_seconds = 10.0
     next_step = "Start nvidia-persistenced at boot, or run nvidia-smi -pm 1."

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from ...probes.model.frame import Frame
 from ...probes.model.host_frames import CgroupFrame
 from ..finding import Evidence, Finding, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import CgroupRule, Scene, Threshold, stands_still
 
 _WINDOW_SECONDS = 30.0
@@ -31,6 +32,7 @@ class CpuThrottling(CgroupRule):
     name = "cgroup CPU throttling"
     short = "CPU throttled"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     needs = ("throttled_ratio",)
     thresholds = {

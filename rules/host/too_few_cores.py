@@ -8,6 +8,7 @@ from ...probes.model.job_frames import JobFrame
 from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence, Finding, Severity, Subject, Verdict, compared
 from ..loader_workers import loader_workers
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Rule, Scene, Threshold, stands_still
 from ._cores import (
     WINDOW_SECONDS,
@@ -73,6 +74,7 @@ class TooFewCores(Rule):
     id = "HST111"
     name = "too few cores"
     severity = "info"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
         "system_cores": Threshold(4.0, "cores", "ml-engineering: ranks x (workers + 1) + 4"),

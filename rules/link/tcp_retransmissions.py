@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import Frame
 from ...probes.model.host_frames import HostFrame
 from ..finding import Evidence, Finding, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import HostRule, Scene, Threshold, is_multi_node
 
 _WHERE = ("wait_channel", "file", "mount")
@@ -35,6 +36,7 @@ class TcpRetransmissions(HostRule):
     name = "TCP retransmissions"
     short = "TCP resends"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     needs = ("tcp_sent_segments", "tcp_retransmitted_segments")
     thresholds = {
         "retransmitted_ratio": Threshold(

@@ -5,6 +5,7 @@ import itertools
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import RankRule
 from ..rule import Scene, Threshold
 from ..trend import seconds_left
@@ -34,6 +35,7 @@ class MemoryCreep(RankRule):
     name = "device memory creeps up"
     short = "memory creep"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     thresholds = {
         "growth_bytes": Threshold(float(1 << 30), "bytes", "TraceML: 1 GiB over 50 steps"),

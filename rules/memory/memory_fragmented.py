@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import RankRule
 from ..rule import Scene, Threshold
 
@@ -28,6 +29,7 @@ class MemoryFragmented(RankRule):
     name = "fragmented device memory"
     short = "fragmented"
     severity = "info"
+    unpriced = NO_LOSS_YET
     severities = ("info", "warning")
     thresholds = {
         "fragmented_ratio": Threshold(0.30, "ratio", "stormlog"),

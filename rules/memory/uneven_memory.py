@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import NO_PROBE, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 
@@ -28,6 +29,7 @@ class UnevenMemory(JobRule):
     name = "ranks need memory unevenly"
     short = "uneven memory"
     severity = "info"
+    unpriced = NO_LOSS_YET
     severities = ("info", "warning")
     thresholds = {
         "uneven_ratio": Threshold(0.30, "ratio", "TraceML: 20/30 %"),

@@ -169,7 +169,8 @@ def as_json(
             SilentGpu(index=index, reason=reason) for index, reason in silent_gpus(frame).items()
         ),
     )
-    return Output(Clock.of(frame), judgement.accounts).encode_record(report)
+    output = Output(Clock.of(frame), judgement.accounts)
+    return output.encode_record(report, ledger=output.ledger_of("node", frame.node))
 
 
 def _findings(judgement: Judgement, job: JobFrame | None) -> tuple[Finding, ...]:
