@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...probes.model.frame import Frame
-from ..finding import Account, Finding
+from ..finding import Account, AccountWindow, Finding
 from ..history import History
 from .late import late_rank
 from .minute import minutes
@@ -31,6 +31,8 @@ class AccountBook:
         self._accounts: tuple[Account, ...] = ()
         self.minutes: dict[tuple[str, str], Account] = {}
         """Of the last minute, by whose they are, as they were worked out last."""
+        self.watches: dict[tuple[str, str], Account] = {}
+        """Of the whole watch."""
 
     def accounts(
         self, frame: Frame, history: History, active: Sequence[Finding]
@@ -54,7 +56,12 @@ class AccountBook:
                 self._sums_of = sums_of
                 self._sums = tuple(self._watch.accounts(frame))
             self._accounts = (*self._minutes, *self._sums)
-            self.minutes = {
-                each.subject.key: each for each in self._accounts if each.window == "last minute"
-            }
+            self.minutes = _by_subject(self._accounts, "last minute")
+            self.watches = _by_subject(self._accounts, "watch")
         return self._accounts
+
+
+def _by_subject(
+    accounts: Sequence[Account], window: AccountWindow
+) -> dict[tuple[str, str], Account]:
+    return {each.subject.key: each for each in accounts if each.window == window}
