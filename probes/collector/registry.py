@@ -46,6 +46,7 @@ LINES = (
     Line("cgroups", "host.cgroup:make", ("cgroups",), False, "cgroups"),
     Line("pressure", "host.pressure:make", ("pressures",), False, "pressure"),
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
+    Line("kernel log", "kernel_log.source:make", ("xids", "kernel_events"), False, "kernel log"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),
 )
