@@ -68,11 +68,13 @@ def make(line: Line, context: Context) -> Source:
     module, _, function = line.factory.partition(":")
     try:
         source: Source = getattr(import_module(f"{_SOURCES}.{module}"), function)(context)
-    except Exception as error:
+    except BaseException as error:  # a library that calls exit() ends no collector
         import logging
 
+        from ..sources.protocol import failure_words
+
         logging.getLogger(__name__).exception("source %s cannot be made", line.name)
-        return _Unusable(line.name, f"cannot be used: {type(error).__name__}: {error}")
+        return _Unusable(line.name, f"cannot be used: {failure_words(error)}")
     return source
 
 
