@@ -27,6 +27,7 @@ from ...probes.model import (
     rank_activity,
     rank_readings,
     topology_frames,
+    wait_readings,
 )
 from ...probes.model.link_readings import NumaNode
 from ...probes.model.sample import SourceStatus
@@ -73,6 +74,7 @@ EVERYWHERE: Mapping[str, Public] = {
 """In any record that has no other name for it."""
 
 RECORDS: Mapping[type, Mapping[str, Public]] = {
+    wait_readings.HolderReading: {"still_seconds": "still_duration_seconds"},
     frame.Frame: {
         "monotonic_seconds": Changed("boot_timestamp_seconds", "boot"),
         "interval_seconds": "interval_duration_seconds",
