@@ -262,7 +262,9 @@ def test_whether_a_holder_moves_is_told_from_look_to_look() -> None:
         assert started is not None
         time.sleep(0.3)
         reader = WaitReader(pid, started)
-        first, _pause, later = reader.read(), time.sleep(1.0), reader.read()
+        first = reader.read()
+        time.sleep(1.0)
+        later = reader.read()
     assert first is not None
     assert later is not None
     assert first.things[0].holders[0].still_seconds is None
