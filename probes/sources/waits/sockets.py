@@ -57,15 +57,6 @@ def far_end(folder: str, inode: int) -> FarEnd | None:
     return None
 
 
-def is_local(name: str) -> bool:
-    """Whether an address leads to this very machine."""
-    host = name.rpartition(":")[0].strip("[]")
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return True
-
-
 def _in_table(table: bytes, inode: int) -> FarEnd | None:
     lines = [words for line in table.split(b"\n")[1:] if len(words := line.split()) > 9]
     mine = next((words for words in lines if words[9] == str(inode).encode()), None)

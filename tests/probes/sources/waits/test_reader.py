@@ -17,7 +17,6 @@ from gputop.probes.model.wait_readings import ThingReading, WaitReading
 from gputop.probes.sources.procfs.target import start_time_of
 from gputop.probes.sources.waits.open_ends import find_ends
 from gputop.probes.sources.waits.reader import WaitReader
-from gputop.probes.sources.waits.sockets import is_local
 
 
 def reading_of(pid: int) -> WaitReading:
@@ -293,11 +292,3 @@ def test_nobody_is_said_only_where_everybody_was_seen(tmp_path: Path) -> None:
 
 def test_in_a_container_others_may_hold_it_too(tmp_path: Path) -> None:
     assert find_ends({"pipe:[2]"}, root=made_proc(tmp_path, "pid:[77]")) == ((), False)
-
-
-@pytest.mark.parametrize(
-    ("name", "local"),
-    [("127.0.0.1:80", True), ("[::1]:80", True), ("10.0.0.3:2049", False), ("", True)],
-)
-def test_addresses_of_this_machine(name: str, local: bool) -> None:
-    assert is_local(name) is local
