@@ -13,6 +13,7 @@ from ..model.rank_activity import ActivityFrame
 from ..model.rank_readings import DUMPS_SECONDS, StackReading, ThreadReading, ThreadsReading
 from ..model.reading import Key, key_of
 from ..model.sample import Sample
+from ..model.vocabulary import LONG_PHASES
 from ..model.wait_kinds import wait_kind
 
 STILL_CORES = 0.02
@@ -74,7 +75,9 @@ class _Seen:
 
             reported = guess(rank.activity, self._processes.get(rank.pid), children)
             rank = _with_phase(rank, reported.phase, reported.doing, inferred=True)
-        return self._aged(rank, before)
+        rank = self._aged(rank, before)
+        longest = _longest_phases(rank, before)
+        return rank if longest == rank.longest_phases else replace(rank, longest_phases=longest)
 
     def _holds(self, stacks: StackReading, rank: RankFrame) -> bool:
         """Whether stacks still tell where it is: of one that stands still all that were taken since,
@@ -126,6 +129,17 @@ class _Seen:
             phase_age_seconds=max(seen, still),
             phase_unbroken_seconds=_unbroken(rank.activity, seen, self._now),
         )
+
+
+def _longest_phases(rank: RankFrame, before: RankFrame | None) -> dict[str, float]:
+    """With the one that has just ended, where that was a long one by its nature."""
+    if before is None:
+        return {}
+    known, phase, age = before.longest_phases, before.phase, before.phase_age_seconds or 0.0
+    goes_on = rank.phase == phase and (rank.phase_age_seconds or 0.0) >= age
+    if phase not in LONG_PHASES or goes_on or age <= known.get(phase, 0.0):
+        return known
+    return {**known, phase: age}
 
 
 def _unbroken(activity: ActivityFrame | None, seen: float, now: float) -> float | None:

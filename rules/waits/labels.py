@@ -135,7 +135,7 @@ def _charges(scene: Scene) -> dict[Label, tuple[Charge, ...]]:
 def _of_job(waits: JobWaits, scene: Scene) -> Iterator[Charge]:
     for cause in waits.causes:
         label = _label(cause, waits, scene)
-        if label is None:
+        if label is None or not _matters(cause):
             continue
         waiters = tuple(ranks_of(cause.waiters, waits))
         for rank in ranks_of(cause.culprits or _first_in_cycle(cause, waits), waits):
@@ -144,6 +144,11 @@ def _of_job(waits: JobWaits, scene: Scene) -> Iterator[Charge]:
             charge = Charge(label, cause, waits, rank, movement, others, cause.end == "busy")
             if _counts(charge, scene):
                 yield charge
+
+
+def _matters(cause: Cause) -> bool:
+    """A holder for whom nobody has to wait, since another one will do, is no cause."""
+    return bool(cause.waiters) or all(key.kind == "rank" for key in cause.culprits)
 
 
 def _first_in_cycle(cause: Cause, waits: JobWaits) -> tuple[Key, ...]:

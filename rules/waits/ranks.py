@@ -12,8 +12,6 @@ KEPT_WAITING = "kept waiting"
 """Signal of whoever waits for the rank that a finding is about."""
 WAITING_PHASES = frozenset({"backward", "comm", "sync"})
 """In these ranks wait for each other."""
-LONG_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
-"""These take long by their nature."""
 
 
 def rank_key(rank: RankFrame) -> Key:

@@ -42,12 +42,16 @@ def waits_for(
 
 def child_of(rank: int, second: float, pid: int, **fields: Any) -> ProcessReading:
     """A child that neither runs nor has anything to do with loading."""
-    given: dict[str, Any] = {"state": "S", "cpu_seconds": 3.0, "name": "python"}
+    given: dict[str, Any] = {
+        "state": "S",
+        "cpu_seconds": 3.0,
+        "name": "python",
+        "command": ("python", "train.py"),
+    }
     return ProcessReading(
         monotonic_seconds=BEGAN + second,
         pid=pid,
         start_time_seconds=6000.0,
         parent_pid=rank_pid(rank),
-        command=("python", "train.py"),
         **(given | fields),
     )

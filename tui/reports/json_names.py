@@ -168,6 +168,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         """
         workers worker_pids
         phase_unbroken_seconds phase_unbroken_duration_seconds
+        longest_phases longest_phase_durations
         phase_share phase_dumps_ratio
         phase_margin phase_dumps_margin_ratio
         phases phase_ratios

@@ -72,7 +72,7 @@ def _command(folder: Path, stat: Stat) -> str:
         words = parse_command(read_file(folder / "cmdline", _COMMAND_BYTES))
     except OSError:
         return ""
-    return " ".join(mask_command(words))[:_COMMAND_CHARS]
+    return " ".join(" ".join(mask_command(words)).split())[:_COMMAND_CHARS]
 
 
 def _channel(folder: Path) -> str | None:
