@@ -15,7 +15,7 @@ _MOST_BYTES = 1 << 20
 
 
 class FileLock(NamedTuple):
-    """A lock that somebody waits for."""
+    """A lock that somebody holds."""
 
     inode: int
     holder: int | None
@@ -38,3 +38,14 @@ def lock_awaited_by(pid: int, root: Path = Path("/")) -> FileLock | None:
             holder, held = holders[number]
             return FileLock(held, holder if holder > 0 else None)
     return None
+
+
+def held_locks(root: Path = Path("/")) -> list[FileLock]:
+    """All that somebody here holds.
+
+    Raises:
+        OSError: where the table is not readable.
+    """
+    found = (each.groups() for each in _LINE.finditer(read_file(root / "proc/locks", _MOST_BYTES)))
+    held = [(int(owner), int(inode)) for _, waits, _, owner, _, _, inode in found if not waits]
+    return [FileLock(inode, owner) for owner, inode in dict.fromkeys(held) if owner > 0]

@@ -20,6 +20,7 @@ from .file_locks import lock_awaited_by
 from .holder import Holders
 from .mutexes import owner_of
 from .open_ends import Ends, family_of, find_ends
+from .polled_locks import PolledLocks
 from .sockets import FarEnd, far_end
 from .system_call import SystemCall, system_call
 
@@ -51,6 +52,13 @@ class WaitReader:
         self._ends = _NO_ENDS
         self._again = FIRST_AGAIN_SECONDS
         self._due = 0.0
+        self._locks: PolledLocks | None = None
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        if self._locks is not None:
+            self._locks.close()
+            self._locks = None
 
     def read(self) -> WaitReading | None:
         """``None`` where it runs, woke up meanwhile, or its wait may not be seen."""
@@ -59,7 +67,7 @@ class WaitReader:
             call = system_call(self._folder) if before is not None else None
             if before is None or call is None:
                 return None
-            things = tuple(self._things(call))
+            things = tuple(self._polled(before) if call.is_sleep else self._things(call))
             if self._switches() != before:
                 return None
         except OSError:
@@ -79,6 +87,16 @@ class WaitReader:
         if stat is None or stat.state != "S":
             return None
         return parse_switches(read_file(f"{self._folder}/status"))[0]
+
+    def _polled(self, switches: int) -> Iterator[ThingReading]:
+        """The lock that it tries between two sleeps."""
+        self._locks = self._locks or PolledLocks(self._pid, self._root)
+        lock = self._locks.look(switches)
+        holder = self._holders.look(lock.holder, "holds") if lock is not None else None
+        if lock is not None and holder is not None:
+            yield ThingReading(
+                kind="file lock", name=mask_text(lock.path), call="tries to lock", holders=(holder,)
+            )
 
     def _things(self, call: SystemCall) -> Iterator[ThingReading]:
         if call.is_futex:

@@ -36,6 +36,8 @@ class WaitSource:
         """Of each of them that waits, where that may be seen."""
         began = time.monotonic()
         wanted = dict.fromkeys(self._keys(self._requests.wanted(began)))
+        for key in self._readers.keys() - wanted.keys():
+            self._readers.pop(key).close()
         self._readers = {key: self._readers.get(key) or self._reader(key) for key in wanted}
         self._read = {key: self._read.get(key) for key in wanted}
         for key in sorted(wanted, key=self._age):
@@ -45,7 +47,10 @@ class WaitSource:
         return tuple(each for each in self._read.values() if each is not None)
 
     def close(self) -> None:
-        """It holds nothing."""
+        """Give back what its readers hold."""
+        for reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
 
     def _keys(self, pids: list[int]) -> list[tuple[int, float]]:
         started = {pid: start_time_of(pid, self._root) for pid in pids[:MOST]}

@@ -15,7 +15,7 @@ _MOST_DESCRIPTORS = 64
 _PATH_BYTES = 1024
 _POLLED = struct.Struct("=ihh")
 
-Given = Literal["descriptor", "path", "path at", "poll", "select", "epoll", "futex"]
+Given = Literal["descriptor", "path", "path at", "poll", "select", "epoll", "futex", "time"]
 
 
 class _Kind(NamedTuple):
@@ -48,6 +48,8 @@ _KINDS = (
     _Kind("polls", "epoll", {"x86_64": 281, "aarch64": 22}),
     _Kind("polls", "epoll", {"x86_64": 441, "aarch64": 441}),
     _Kind("locks", "futex", {"x86_64": 202, "aarch64": 98}),
+    _Kind("sleeps", "time", {"x86_64": 35, "aarch64": 101}),
+    _Kind("sleeps", "time", {"x86_64": 230, "aarch64": 115}),
 )
 _BY_NUMBER = {
     kind.numbers[machine]: kind
@@ -67,6 +69,7 @@ class SystemCall(NamedTuple):
     """Of a file that it opens."""
     any_of: bool = False
     is_futex: bool = False
+    is_sleep: bool = False
 
 
 def system_call(folder: str) -> SystemCall | None:
@@ -89,6 +92,8 @@ def system_call(folder: str) -> SystemCall | None:
             return SystemCall(kind.verb, given, path=path.decode("utf-8", "replace"))
         case "futex":
             return SystemCall(kind.verb, given, is_futex=True)
+        case "time":
+            return SystemCall(kind.verb, given, is_sleep=True)
         case "poll":
             return SystemCall(kind.verb, given, _polled(folder, given[0], given[1]), any_of=True)
         case "select":
