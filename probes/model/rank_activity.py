@@ -43,3 +43,5 @@ class ExitedRank(msgspec.Struct, frozen=True, kw_only=True):
     code: int | None = None
     killed_by: str = ""
     gpu_index: int | None = None
+    cgroup: str | None = None
+    """In which it was."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 from ...probes.attribution.stack_phase import own_frame, place_of
@@ -17,8 +18,10 @@ from ..waits.holders import awaited
 from ..waits.labels import Charge
 from ..waits.motion import SHORTEST_SECONDS
 from ..waits.other_threads import gil_owner, threads_of
+from ..waits.ranks import rank_key
 
 _MOST_NAMED = 4
+OOM_KILLS = "kills for want of memory in its control group since this watch began"
 _HELD_BY = {
     "pipe": "its other end is with",
     "fifo": "its other end is with",
@@ -52,9 +55,10 @@ def of_children(rank: RankFrame, scene: Scene) -> Iterator[Evidence]:
     """Whoever should have written or answered may be among them."""
     for child in dead_children(rank, scene)[:_MOST_NAMED]:
         words = f"its child {child.pid} ({child.name}) {how_it_ended(child)}"
-        kills = oom_kills(child, scene)
+        killed = child.exit_signal == signal.SIGKILL
+        kills = oom_kills({child.cgroup}, scene.frame) if killed else 0
         if kills:
-            words += f"; for want of memory its control group has had {kills} processes killed"
+            words += f"; {OOM_KILLS}: {kills}"
         yield Evidence(signal="dead child", value=words)
 
 
@@ -66,6 +70,9 @@ def of_holders(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     if thing.kind == "socket" and not thing.name.startswith("socket:"):
         words = f"{thing.name}, nothing came for {charge.movement.seconds:.0f} s"
         yield Evidence(signal="connected to", value=words)
+    process = scene.frame.process(charge.rank.pid)
+    if thing.kind in ("file lock", "fifo") and (process is None or process.blocked_on is None):
+        yield Evidence(signal="file", value=f"{thing.call} {thing.name}")
     words = holder_words(thing, charge.job, charge.rank)
     if words:
         yield Evidence(signal=_HELD_BY[thing.kind], value=words)
@@ -171,3 +178,21 @@ def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     yield Evidence(
         signal="looks again", value=f"{until}: {loop.text} (line {loop.line})", origin="sampled"
     )
+
+
+def step_of(charge: Charge, scene: Scene) -> str | None:
+    """What to do about whoever is behind it; ``None`` where nobody is known."""
+    dead = dead_children(charge.rank, scene)
+    if dead and charge.cause.culprits[:1] == (rank_key(charge.rank),):
+        return f"Its child {dead[0].pid} {how_it_ended(dead[0])}: find out why in its log and dmesg, and start the job again."
+    thing = awaited(charge.rank, scene.frame)
+    if thing is not None and thing.kind in ("file lock", "pipe", "fifo") and thing.holders:
+        pid = thing.holders[0].pid
+        what = "holds" if thing.kind == "file lock" else "has the other end of"
+        return f"See what {pid} does, which {what} {thing.name}: gputop stacks {pid}."
+    if charge.on is not None and charge.on.kind == "file lock" and charge.movement.polls:
+        return (
+            "See who made the lock file that it looks for. If nobody works behind it, it was left "
+            f"by a process that died: remove it. gputop stacks {charge.rank.pid} shows the place."
+        )
+    return None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Collection
 
+from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.process_frames import ProcessFrame
 from ..rule import Scene
@@ -32,12 +34,10 @@ def how_it_ended(process: ProcessFrame) -> str:
         return f"was killed by {name} ({process.exit_signal})"
     if process.exit_code is not None:
         return f"has ended with exit code {process.exit_code}"
-    return "has ended, and nobody has asked how"
+    return "has ended and is a zombie: nobody has asked how"
 
 
-def oom_kills(process: ProcessFrame, scene: Scene) -> int:
-    """Kills for want of memory in its control group since this watch began, if it was killed outright."""
-    if process.exit_signal != signal.SIGKILL:
-        return 0
-    groups = (each for each in scene.frame.cgroups if each.path == process.cgroup)
-    return sum(each.oom_kills_since_start or 0 for each in groups)
+def oom_kills(groups: Collection[str | None], frame: Frame) -> int:
+    """Kills for want of memory in these control groups since this watch began."""
+    there = (each for each in frame.cgroups if each.path in groups)
+    return sum(each.oom_kills_since_start or 0 for each in there)

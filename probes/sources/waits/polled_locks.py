@@ -50,6 +50,7 @@ class PolledLocks:
         self._counts: OpenCounts | None = None
         self._opened: dict[str, int] = {}
         self._first = 0
+        self._found: PolledLock | None = None
         self._due = 0.0
 
     def close(self) -> None:
@@ -67,15 +68,16 @@ class PolledLocks:
         if time.monotonic() >= self._due:
             self._begin(switches)
         if self._counts is None:
+            self._found = None
             return None
         for path, times in self._counts.read().items():
             self._opened[path] = self._opened.get(path, 0) + times
         looks = switches - self._first
-        if looks < _LEAST_LOOKS:
-            return None
-        most = max(self._opened, key=self._opened.__getitem__, default="")
-        enough = self._opened.get(most, 0) >= _ALIKE * looks
-        return self._candidates.get(most) if enough else None
+        if looks >= _LEAST_LOOKS:
+            most = max(self._opened, key=self._opened.__getitem__, default="")
+            enough = self._opened.get(most, 0) >= _ALIKE * looks
+            self._found = self._candidates.get(most) if enough else None
+        return self._found  # while it is counted anew, what was found before
 
     def _begin(self, switches: int) -> None:
         self.close()

@@ -17,6 +17,7 @@ from gputop.probes.model.rank_readings import (
 from gputop.probes.model.wait_readings import WaitReading
 
 from support.rules_scenes import (
+    JOB_GROUP,
     Changes,
     Played,
     Script,
@@ -196,7 +197,7 @@ def child_words(played: Played, rule: str) -> list[str]:
     [
         ({"exit_signal": 9}, "was killed by SIGKILL (9)"),
         ({"exit_code": 1}, "has ended with exit code 1"),
-        ({}, "has ended, and nobody has asked how"),
+        ({}, "has ended and is a zombie: nobody has asked how"),
     ],
 )
 def test_a_dead_child_is_named_with_how_it_ended(how: Mapping[str, Any], words: str) -> None:
@@ -211,21 +212,17 @@ def test_a_child_that_ended_well_is_no_reason() -> None:
     assert child_words(play(script, MINUTE), "HST125") == []
 
 
-def test_kills_for_want_of_memory_are_joined_to_the_child_that_was_killed() -> None:
-    script = with_child(alone(PIPE), 0, cgroup="/job", **dead(exit_signal=9))
+@pytest.mark.parametrize(("signal", "joined"), [(9, True), (11, False)])
+def test_kills_for_want_of_memory_are_joined_to_the_child_that_was_killed(
+    signal: int, joined: bool
+) -> None:
+    script = with_child(alone(PIPE), 0, cgroup=JOB_GROUP, **dead(exit_signal=signal))
 
     def killed(second: float) -> Changes:
-        changes = script(second)
-        changes.cgroup = {"oom_kills": 3 + (second >= FROM)}
-        group = "/job"
-        changes.more_processes = [
-            msgspec.structs.replace(each, cgroup=group) for each in changes.more_processes
-        ]
-        changes.cgroup["path"] = group
-        return changes
+        return replace(script(second), cgroup={"oom_kills": 3 + (second >= FROM)})
 
     (words,) = child_words(play(killed, MINUTE), "HST125")
-    assert "its control group has had 1 processes killed" in words
+    assert words.endswith("control group since this watch began: 1") is joined
 
 
 def test_a_unix_socket_of_a_killed_child_is_told_and_that_of_a_living_one_is_not() -> None:
