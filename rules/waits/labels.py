@@ -210,6 +210,7 @@ def _counts(charge: Charge, scene: Scene) -> bool:
         return charge.seconds >= SHORTEST_SECONDS or charge.kept_waiting
     if charge.kept_waiting:
         polls = charge.movement.polls and not rendezvous_waits(charge.waits)
+        polls = polls and not charge.movement.witness.lock_file  # its program says so itself
         return not polls or charge.joint_seconds >= LOOPS_SECONDS
     return _counts_alone(charge, scene)
 
