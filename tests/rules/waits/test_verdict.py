@@ -206,7 +206,7 @@ def test_a_long_chain_is_followed() -> None:
 
 def test_of_a_pipe_any_writer_is_enough_and_of_a_lock_all_holders_must_let_go() -> None:
     table = "r0 still -> {on}\n{on} still -> c1 c2\n c1 still\n c2 busy 9"
-    piped = graph(table.format(on="pipe:a"), **{"pipe:a": {"any_of": True}})
+    piped = graph(table.format(on="pipe:a"), None, **{"pipe:a": {"any_of": True}})
     assert ("working", "c2") in ends(piped)
     (cause,) = [each for each in causes(piped) if each.waiters]
     assert cause.end == "working"
