@@ -15,6 +15,10 @@ HolderPart = Literal["writes", "reads", "both", "holds", "peer", "owns"]
 """What the holder has of it: an end of the pipe, the lock, the far end of the socket, the mutex."""
 
 
+HAS_OPEN = "has open"
+"""Of a file that somebody else has locked: whether it waits for that, others must tell."""
+
+
 class HolderReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A process that has the other end of it, or holds it."""
 

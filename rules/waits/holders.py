@@ -13,10 +13,11 @@ import msgspec
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.process_frames import ProcessFrame
-from ...probes.model.wait_readings import HolderReading, ThingReading, WaitReading
+from ...probes.model.wait_readings import HAS_OPEN, HolderReading, ThingReading, WaitReading
 from ..rule import Scene
 from .graph import Edge, Key, Motion, Node
 from .motion import IDLE_CORES, MOVES_BYTES_PER_SECOND, SHORTEST_SECONDS, Movement
+from .places import witness_of
 from .ranks import rank_key
 
 _FOLLOWED = frozenset({"file lock", "mutex", "pipe", "fifo"})
@@ -45,7 +46,15 @@ def wait_of(rank: RankFrame, frame: Frame) -> WaitReading | None:
 def awaited(rank: RankFrame, frame: Frame) -> ThingReading | None:
     """The one thing that it waits for; ``None`` where there are several, or none is known."""
     found = wait_of(rank, frame)
-    return found.things[0] if found is not None and len(found.things) == 1 else None
+    if found is None or len(found.things) != 1:
+        return None
+    thing = found.things[0]
+    return None if thing.call == HAS_OPEN and not polls_lock(rank, frame) else thing
+
+
+def polls_lock(rank: RankFrame, frame: Frame) -> bool:
+    """Its own stack says that it tries a lock again and again."""
+    return witness_of(rank, frame).lock_file
 
 
 def held(

@@ -1,11 +1,12 @@
 """Who else has a pipe, socket or file open: found by looking at the descriptors of all processes.
 
-This is the dearest of all looks, so it is bounded in time, begins with the family of whoever waits, and
-says whether it saw everybody: only then "nobody" may be said.
+This is the dearest of all looks, so it is bounded in time and shared, looks at the family of whoever waits
+in any case, and says whether it saw everybody: only then "nobody" may be said.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Collection, Iterable, Iterator
@@ -18,8 +19,15 @@ from ..procfs.text import parse_pids
 MOST_SECONDS = 0.25
 _MOST_DESCRIPTORS = 4096
 _MOST_PROCESSES = 8192
+_FRESH_SECONDS = 2.0
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
 """The kernel's own number for that of the whole machine."""
+
+
+class _Descriptor(NamedTuple):
+    pid: int
+    name: str
+    link: str
 
 
 class OpenEnd(NamedTuple):
@@ -41,29 +49,68 @@ class Ends(NamedTuple):
     all_seen: bool
 
 
-def find_ends(links: Collection[str], first: Iterable[int] = (), root: Path = Path("/")) -> Ends:
-    """Every process that has one of these open.
+class OpenEnds:
+    """The descriptors of all processes, listed once for all who ask within a short time.
 
     Args:
-        links: as descriptors show them.
-        first: pids to begin with: the family of whoever waits.
         root: of the file system with ``proc`` in it.
     """
-    proc = f"{str(root).rstrip('/')}/proc"
-    wanted = frozenset(links)
-    found: list[OpenEnd] = []
-    deadline = time.monotonic() + MOST_SECONDS
-    all_seen = _sees_all(proc)
-    for pid in _in_order(proc, first):
-        if time.monotonic() > deadline:
-            return Ends(tuple(found), False)
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._proc = f"{str(root).rstrip('/')}/proc"
+        self._listed: dict[str, list[_Descriptor]] = {}
+        self._all_seen = False
+        self._until = 0.0
+
+    def find(self, links: Collection[str], family: Iterable[int] = ()) -> Ends:
+        """Every process that has one of these open.
+
+        Args:
+            links: as descriptors show them.
+            family: pids that are looked at in any case: of whoever waits, and its children.
+        """
+        if time.monotonic() >= self._until:
+            self._list()
+        found = {each for link in links for each in self._listed.get(link, ())}
+        if not self._all_seen:
+            wanted = frozenset(links)
+            for pid in family:
+                with contextlib.suppress(OSError):
+                    found.update(each for each in self._of(pid) if each.link in wanted)
+        ends = [end for each in sorted(found) if (end := self._looked_at(each)) is not None]
+        return Ends(tuple(ends), self._all_seen)
+
+    def _list(self) -> None:
+        began = time.monotonic()
+        self._listed, self._all_seen = {}, _sees_all(self._proc)
+        for pid in _youngest_first(self._proc):
+            if time.monotonic() - began > MOST_SECONDS:
+                self._all_seen = False
+                break
+            try:
+                for each in self._of(pid):
+                    self._listed.setdefault(each.link, []).append(each)
+            except PermissionError:
+                self._all_seen = False
+            except OSError:
+                continue  # it has ended
+        self._until = time.monotonic() + _FRESH_SECONDS
+
+    def _of(self, pid: int) -> Iterator[_Descriptor]:
+        folder = f"{self._proc}/{pid}/fd"
+        for name in os.listdir(folder)[:_MOST_DESCRIPTORS]:  # noqa: PTH208 - no Path per file
+            try:
+                link = os.readlink(f"{folder}/{name}".encode())  # noqa: PTH115
+            except FileNotFoundError:
+                continue  # it was closed meanwhile
+            yield _Descriptor(pid, name, link.decode("utf-8", "replace"))
+
+    def _looked_at(self, each: _Descriptor) -> OpenEnd | None:
         try:
-            found += _of(f"{proc}/{pid}", pid, wanted)
-        except PermissionError:
-            all_seen = False
+            info = read_file(f"{self._proc}/{each.pid}/fdinfo/{each.name}")
         except OSError:
-            continue  # it has ended
-    return Ends(tuple(found), all_seen)
+            return None
+        return OpenEnd(each.pid, each.link, _mode(info), b"\nlock:" in info)
 
 
 def family_of(pid: int, root: Path = Path("/")) -> list[int]:
@@ -85,24 +132,10 @@ def _sees_all(proc: str) -> bool:
         return False
 
 
-def _in_order(proc: str, first: Iterable[int]) -> Iterator[int]:
-    seen = dict.fromkeys(first)
-    yield from seen
-    names = os.listdir(proc)[: 2 * _MOST_PROCESSES]  # noqa: PTH208 - no Path per process
-    # The youngest first: who shares something with a job was mostly started with it.
-    pids = sorted((int(name) for name in names if name.isdigit()), reverse=True)
-    yield from (pid for pid in pids[:_MOST_PROCESSES] if pid not in seen)
-
-
-def _of(folder: str, pid: int, wanted: frozenset[str]) -> Iterator[OpenEnd]:
-    for name in os.listdir(f"{folder}/fd")[:_MOST_DESCRIPTORS]:  # noqa: PTH208 - as above
-        try:
-            link = os.readlink(f"{folder}/fd/{name}".encode()).decode("utf-8", "replace")  # noqa: PTH115
-            if link in wanted:
-                info = read_file(f"{folder}/fdinfo/{name}")
-                yield OpenEnd(pid, link, _mode(info), b"\nlock:" in info)
-        except FileNotFoundError:
-            continue  # it was closed meanwhile
+def _youngest_first(proc: str) -> list[int]:
+    """Who shares something with a job was mostly started with it."""
+    pids = [int(name) for name in os.listdir(proc) if name.isdigit()]  # noqa: PTH208 - as above
+    return sorted(pids, reverse=True)[:_MOST_PROCESSES]
 
 
 def _mode(info: bytes) -> int:

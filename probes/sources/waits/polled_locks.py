@@ -1,8 +1,7 @@
 """The locked file for which a process looks again and again.
 
 Whoever tries a lock, sleeps, and tries again holds nothing while it sleeps, and its try takes microseconds.
-What is seen: the file is opened as often as the process wakes up, or it has it open all the time, and
-another one holds a lock of it.
+What is seen: it opens a file of which another one holds a lock, or has it open all the time.
 """
 
 from __future__ import annotations
@@ -16,13 +15,10 @@ from typing import NamedTuple
 
 from ..procfs.files import read_file
 from .file_locks import FileLock, held_locks
-from .inotify import OpenCounts
+from .opened_by import OpenReports
 
 _MOST_LOCKS = 32
 _MOST_DESCRIPTORS = 1024
-_LEAST_LOOKS = 5
-_ALIKE = 0.8
-"""Of the times that it wakes up; others may open the file too, so there is no upper limit."""
 _AGAIN_SECONDS = 60.0
 
 
@@ -31,10 +27,12 @@ class PolledLock(NamedTuple):
 
     path: str
     holder: int
+    opened: bool
+    """It was seen to open the file; else it has it open, and may do something else with it."""
 
 
 class PolledLocks:
-    """Finds the one that a process polls, over several looks.
+    """Finds the one that a process tries, over several looks.
 
     Args:
         pid: of the process.
@@ -45,61 +43,55 @@ class PolledLocks:
         self._pid = pid
         self._root = root
         self._proc = f"{str(root).rstrip('/')}/proc"
-        self._candidates: dict[str, PolledLock] = {}
-        """By the descriptor of the holder, as a path."""
-        self._counts: OpenCounts | None = None
-        self._opened: dict[str, int] = {}
-        self._first = 0
+        self._locked: dict[tuple[int, int], PolledLock] = {}
+        """By device and inode."""
+        self._reports: OpenReports | None = None
         self._found: PolledLock | None = None
         self._due = 0.0
 
     def close(self) -> None:
         """Watch no longer."""
-        if self._counts is not None:
-            self._counts.close()
-            self._counts = None
+        if self._reports is not None:
+            self._reports.close()
+            self._reports = None
 
-    def look(self, switches: int) -> PolledLock | None:
-        """What it polls, as far as that is known by now.
-
-        Args:
-            switches: how often its main thread has woken up.
-        """
+    def look(self) -> PolledLock | None:
+        """What it tries, as far as that is known by now."""
         if time.monotonic() >= self._due:
-            self._begin(switches)
-        if self._counts is None:
-            self._found = None
-            return None
-        for path, times in self._counts.read().items():
-            self._opened[path] = self._opened.get(path, 0) + times
-        looks = switches - self._first
-        if looks >= _LEAST_LOOKS:
-            most = max(self._opened, key=self._opened.__getitem__, default="")
-            enough = self._opened.get(most, 0) >= _ALIKE * looks
-            self._found = self._candidates.get(most) if enough else None
-        return self._found  # while it is counted anew, what was found before
+            self._begin()
+        for each in self._reports.read() if self._reports is not None else ():
+            if each.pid == self._pid and each.file in self._locked:
+                self._found = self._locked[each.file]._replace(opened=True)
+        return self._found
 
-    def _begin(self, switches: int) -> None:
+    def _begin(self) -> None:
+        """Which locks there are, and which of those files it has open."""
         self.close()
         self._due = time.monotonic() + _AGAIN_SECONDS
-        self._first, self._opened = switches, {}
-        self._candidates = dict(self._locked())
+        links: list[str] = []
+        self._locked = {}
+        for link, file, lock in self._locks():
+            links.append(link)
+            self._locked[file] = lock
+        if self._found is not None and self._found.path not in [
+            each.path for each in self._locked.values()
+        ]:
+            self._found = None
         own = _open_files(f"{self._proc}/{self._pid}")
-        for path, lock in self._candidates.items():
-            if lock.path in own:
-                self._opened[path] = 1 << 30  # it has it open already, and need not open it again
-        if self._candidates:
+        if self._found is None:
+            self._found = next((each for each in self._locked.values() if each.path in own), None)
+        if links:
             with contextlib.suppress(OSError):
-                self._counts = OpenCounts(self._candidates)
+                self._reports = OpenReports(links)
 
-    def _locked(self) -> Iterator[tuple[str, PolledLock]]:
+    def _locks(self) -> Iterator[tuple[str, tuple[int, int], PolledLock]]:
         with contextlib.suppress(OSError):
             locks = [each for each in held_locks(self._root) if each.holder != self._pid]
             for lock in locks[:_MOST_LOCKS]:
                 yield from self._file_of(lock)
 
-    def _file_of(self, lock: FileLock) -> Iterator[tuple[str, PolledLock]]:
-        """The holder's own descriptor of it: that has its name, in whatever mounts the holder sees."""
+    def _file_of(self, lock: FileLock) -> Iterator[tuple[str, tuple[int, int], PolledLock]]:
+        """By the holder's own descriptor of it: that leads there whatever mounts the holder sees."""
         if lock.holder is None:
             return
         folder = f"{self._proc}/{lock.holder}"
@@ -107,9 +99,10 @@ class PolledLocks:
             for name in os.listdir(f"{folder}/fd")[:_MOST_DESCRIPTORS]:  # noqa: PTH208 - no Path per file
                 info = read_file(f"{folder}/fdinfo/{name}")
                 if b"\nlock:" in info and f":{lock.inode} ".encode() in info:
-                    path = os.readlink(f"{folder}/fd/{name}".encode())  # noqa: PTH115
-                    found = PolledLock(path.decode("utf-8", "replace"), lock.holder)
-                    yield f"{folder}/fd/{name}", found
+                    link = f"{folder}/fd/{name}"
+                    path = os.readlink(link.encode()).decode("utf-8", "replace")  # noqa: PTH115
+                    file = (lock.device, lock.inode)
+                    yield link, file, PolledLock(path, lock.holder, opened=False)
                     return
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from ...model.wait_readings import HolderPart, HolderReading, ThingReading, WaitReading
+from ...model.wait_readings import HAS_OPEN, HolderPart, HolderReading, ThingReading, WaitReading
 from ..procfs.files import read_file
 from ..procfs.redaction import mask_text
 from ..procfs.text import parse_stat, parse_switches
 from .file_locks import lock_awaited_by
 from .holder import Holders
 from .mutexes import owner_of
-from .open_ends import Ends, family_of, find_ends
+from .open_ends import Ends, OpenEnds, family_of
 from .polled_locks import PolledLocks
 from .sockets import FarEnd, far_end
 from .system_call import SystemCall, system_call
@@ -39,14 +39,22 @@ class WaitReader:
         pid: of the process.
         start_time_seconds: of that very process.
         root: of the file system with ``proc`` in it.
+        open_ends: shared by those that look at the same time.
     """
 
-    def __init__(self, pid: int, start_time_seconds: float, root: Path = Path("/")) -> None:
+    def __init__(
+        self,
+        pid: int,
+        start_time_seconds: float,
+        root: Path = Path("/"),
+        open_ends: OpenEnds | None = None,
+    ) -> None:
         self._pid = pid
         self._start = start_time_seconds
         self._root = root
         self._folder = f"{str(root).rstrip('/')}/proc/{pid}"
         self._holders = Holders(root)
+        self._open_ends = open_ends or OpenEnds(root)
         self._last: tuple[str, tuple[str, ...]] | None = None
         """Verb and links of the last look."""
         self._ends = _NO_ENDS
@@ -67,7 +75,7 @@ class WaitReader:
             call = system_call(self._folder) if before is not None else None
             if before is None or call is None:
                 return None
-            things = tuple(self._polled(before) if call.is_sleep else self._things(call))
+            things = tuple(self._polled() if call.is_sleep else self._things(call))
             if self._switches() != before:
                 return None
         except OSError:
@@ -88,14 +96,17 @@ class WaitReader:
             return None
         return parse_switches(read_file(f"{self._folder}/status"))[0]
 
-    def _polled(self, switches: int) -> Iterator[ThingReading]:
+    def _polled(self) -> Iterator[ThingReading]:
         """The lock that it tries between two sleeps."""
         self._locks = self._locks or PolledLocks(self._pid, self._root)
-        lock = self._locks.look(switches)
+        lock = self._locks.look()
         holder = self._holders.look(lock.holder, "holds") if lock is not None else None
         if lock is not None and holder is not None:
             yield ThingReading(
-                kind="file lock", name=mask_text(lock.path), call="tries to lock", holders=(holder,)
+                kind="file lock",
+                name=mask_text(lock.path),
+                call="tries to lock" if lock.opened else HAS_OPEN,
+                holders=(holder,),
             )
 
     def _things(self, call: SystemCall) -> Iterator[ThingReading]:
@@ -134,9 +145,8 @@ class WaitReader:
             self._last, self._again, self._due = asked, FIRST_AGAIN_SECONDS, 0.0
         if now < self._due:
             return
-        self._ends = (
-            find_ends(links, family_of(self._pid, self._root), self._root) if links else _NO_ENDS
-        )
+        family = family_of(self._pid, self._root)
+        self._ends = self._open_ends.find(links, family) if links else _NO_ENDS
         self._due = time.monotonic() + self._again
         self._again = min(LAST_AGAIN_SECONDS, 2 * self._again)
 

@@ -9,6 +9,7 @@ from ...model.wait_readings import WaitReading
 from ..context import Context
 from ..procfs.target import start_time_of
 from ..requests import Requests
+from .open_ends import OpenEnds
 from .reader import WaitReader
 
 MOST = 64
@@ -29,6 +30,7 @@ class WaitSource:
     def __init__(self, requests: Requests, root: Path = Path("/")) -> None:
         self._requests = requests
         self._root = root
+        self._open_ends = OpenEnds(root)
         self._readers: dict[tuple[int, float], WaitReader] = {}
         self._read: dict[tuple[int, float], WaitReading | None] = {}
 
@@ -57,7 +59,7 @@ class WaitSource:
         return [(pid, at) for pid, at in started.items() if at is not None]
 
     def _reader(self, key: tuple[int, float]) -> WaitReader:
-        return WaitReader(*key, self._root)
+        return WaitReader(*key, self._root, self._open_ends)
 
     def _age(self, key: tuple[int, float]) -> float:
         """Those looked at longest ago come first."""

@@ -15,7 +15,7 @@ import pytest
 
 from gputop.probes.model.wait_readings import ThingReading, WaitReading
 from gputop.probes.sources.procfs.target import start_time_of
-from gputop.probes.sources.waits.open_ends import find_ends
+from gputop.probes.sources.waits.open_ends import OpenEnds
 from gputop.probes.sources.waits.reader import WaitReader
 
 
@@ -285,10 +285,10 @@ WHOLE_MACHINE = "pid:[4026531836]"
 
 def test_nobody_is_said_only_where_everybody_was_seen(tmp_path: Path) -> None:
     root = made_proc(tmp_path, WHOLE_MACHINE)
-    assert find_ends({"pipe:[2]"}, root=root) == ((), True)
-    found = find_ends({"pipe:[1]"}, root=root)
+    assert OpenEnds(root).find({"pipe:[2]"}) == ((), True)
+    found = OpenEnds(root).find({"pipe:[1]"})
     assert found == (((12, "pipe:[1]", os.O_WRONLY, True),), True)
 
 
 def test_in_a_container_others_may_hold_it_too(tmp_path: Path) -> None:
-    assert find_ends({"pipe:[2]"}, root=made_proc(tmp_path, "pid:[77]")) == ((), False)
+    assert OpenEnds(made_proc(tmp_path, "pid:[77]")).find({"pipe:[2]"}) == ((), False)
