@@ -64,6 +64,7 @@ def _stands(rank: RankFrame, job: JobFrame, looked: dict[int, float], now: float
     if activity is None or rank.stopped:
         return False
     since = activity.still_since_seconds or activity.polls_since_seconds
+    since = since or activity.asks_since_seconds
     several = len(job.ranks) > 1
     due = STILL_SECONDS if several else STILL_ALONE_SECONDS
     if since is None:  # busy, and where may change

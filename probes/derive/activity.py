@@ -25,6 +25,8 @@ POLL_CORES = 0.025
 POLLS_PER_SECOND = 2000.0
 """Whoever looks for a file every 50 ms needs less than that, and a training step more. A store's client
 looks every millisecond."""
+LEAST_ASKS_PER_SECOND = 50.0
+"""Python asks for its interpreter every 5 ms."""
 BUSY_CORES = 0.5
 """On a node whose cores are all taken, a thread that never waits still gets about so much."""
 
@@ -85,7 +87,7 @@ class _Seen:
         activity = rank.activity
         if activity is not None and activity.still_since_seconds is not None:
             return activity.still_since_seconds <= stacks.monotonic_seconds
-        polls = activity.polls_since_seconds if activity else None
+        polls = (activity.polls_since_seconds or activity.asks_since_seconds) if activity else None
         if polls is not None and polls <= stacks.monotonic_seconds:
             return True
         return self._now - stacks.monotonic_seconds <= DUMPS_SECONDS
@@ -202,6 +204,9 @@ def _activity(
     polls = not still and (sleeps or woke)
     polls &= cores is not None and cores < POLL_CORES
     polls &= switches is not None and switches < POLLS_PER_SECOND
+    asks = not still and wait_kind(main.wait_channel) == "lock"
+    asks &= cores is not None and cores < POLL_CORES
+    asks &= switches is not None and LEAST_ASKS_PER_SECOND <= switches < POLLS_PER_SECOND
     began = before.monotonic_seconds if before else None
     moved = last.moved_seconds if last else 0.0
     return ActivityFrame(
@@ -214,6 +219,7 @@ def _activity(
         still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
         busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
         polls_since_seconds=((last and last.polls_since_seconds) or began) if polls else None,
+        asks_since_seconds=((last and last.asks_since_seconds) or began) if asks else None,
         moved_seconds=moved if still or not known else moved + seconds,
     )
 

@@ -80,7 +80,7 @@ def held(
 def _back(key: Key, holder: HolderReading, each: Movement) -> Iterator[Edge]:
     """The thread that owns it waits for what the main thread owns."""
     if holder.waits_back:
-        mutex = Key("lock", f"back of {key.id}")
+        mutex = Key("lock", f"what the main thread of {each.rank.pid} owns")
         yield Edge(key, mutex, each.seconds, 1.0, "mutex")
         yield Edge(mutex, rank_key(each.rank), each.seconds, 1.0, "mutex")
 

@@ -109,6 +109,8 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
         return _lasting(Movement(rank, "still", at_meeting=True, witness=seen))
     if activity.cpu_cores is None:
         return Movement(rank, "unknown", witness=seen)  # one look does not tell
+    if seen.without_gil and activity.asks_since_seconds is not None:
+        return Movement(rank, "still", now - activity.asks_since_seconds, witness=seen)
     looks = activity.polls_since_seconds is not None and not _goes_on(rank, scene)
     if rank.phase in LONG_PHASES and not meets and not looks:
         return _long_work(rank, seen, scene)

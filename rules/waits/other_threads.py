@@ -36,3 +36,11 @@ def gil_owner(rank: RankFrame, frame: Frame) -> StackThreadReading | None:
         return None
     found = threads_of(rank, frame) or ()
     return next((each for each in found if each.owns_gil and not each.main), None)
+
+
+def is_without_gil(rank: RankFrame, frame: Frame) -> bool:
+    """It asks for the interpreter again and again, and the thread that keeps it sleeps."""
+    if rank.activity is None or rank.activity.asks_since_seconds is None:
+        return False
+    owner = gil_owner(rank, frame)
+    return owner is not None and owner.active is False

@@ -17,7 +17,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import Stack, StackFrameReading
 from ..progress import is_overdue
-from .other_threads import is_left_alone
+from .other_threads import is_left_alone, is_without_gil
 
 _RENDEZVOUS = (
     ("torch/distributed/rendezvous.py", ""),
@@ -85,6 +85,8 @@ class Witness(msgspec.Struct, frozen=True):
     queue: bool = False
     left_alone: bool = False
     """No other Python thread is there that could let its main thread go on."""
+    without_gil: bool = False
+    """A thread that sleeps keeps the interpreter from it."""
     long_word: str = ""
     """The user's own function whose name is that of long work."""
     looked: bool = False
@@ -107,6 +109,7 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
             found,
             lock_file=found.lock_file or (loop is not None and loop.until != "there"),
             left_alone=is_left_alone(rank, frame),
+            without_gil=is_without_gil(rank, frame),
         )
     age = frame.monotonic_seconds - reading.monotonic_seconds
     if not is_overdue(rank) or age > (rank.step_age_seconds or 0.0):

@@ -188,6 +188,8 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
     rank_activity.ActivityFrame: {
         "still_since_seconds": _moment("still_since_timestamp_seconds"),
         "busy_since_seconds": _moment("busy_since_timestamp_seconds"),
+        "polls_since_seconds": _moment("polls_since_timestamp_seconds"),
+        "asks_since_seconds": _moment("asks_since_timestamp_seconds"),
     },
     rank_activity.ExitedRank: {
         "monotonic_seconds": _moment("ended_timestamp_seconds"),

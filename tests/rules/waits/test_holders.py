@@ -325,20 +325,25 @@ def test_the_thread_that_holds_the_interpreter_is_named() -> None:
 def polling(until: str) -> Script:
     """Sleeps a tenth of a second and looks, for ever, alone."""
     loop = FileLoop(until=until, text="while path.exists()", line=7)
-    base = everybody({"wait_channel": "hrtimer_nanosleep"}, OWN, ranks=1, victims=frozenset({0}))
+    return with_threads(waking({"wait_channel": "hrtimer_nanosleep"}, 10), MAIN, file_loop=loop)
 
-    def looks(second: float) -> Changes:
+
+def waking(victim: Mapping[str, Any], times: int) -> Script:
+    """One alone that wakes up so often in a second, and does next to nothing then."""
+    base = everybody(victim, OWN, ranks=1, victims=frozenset({0}))
+
+    def wakes(second: float) -> Changes:
         changes = base(second)
         if second >= FROM:
             (reading,) = changes.threads
-            moved = 2500 + int(10 * (second - FROM))
+            moved = 2500 + int(times * (second - FROM))
             main = msgspec.structs.replace(
                 reading.main, voluntary_switches=moved, cpu_seconds=3.0 + 0.001 * (second - FROM)
             )
             changes.threads = [msgspec.structs.replace(reading, main=main)]
         return changes
 
-    return with_threads(looks, MAIN, file_loop=loop)
+    return wakes
 
 
 @pytest.mark.parametrize("until", ["gone", "locked"])
@@ -377,3 +382,21 @@ def test_while_it_builds_others_in_a_barrier_wait_for_the_holder_and_nothing_is_
     assert {(each.id, each.severity) for each in played.last.active if each.id in RULES} == {
         ("RUN427", "info")
     }
+
+
+@pytest.mark.parametrize(
+    ("owner", "told"),
+    [
+        ({"owns_gil": True, "active": False}, {"RUN406": 0}),
+        ({"owns_gil": True, "active": True}, {}),
+        ({"owns_gil": False, "active": False}, {}),
+    ],
+)
+def test_an_interpreter_kept_by_a_thread_that_sleeps_is_told_without_a_probe(
+    owner: Mapping[str, Any], told: Mapping[str, int]
+) -> None:
+    """Python asks for it 200 times a second, so its main thread does not stand still."""
+    script = waking(LOCK, 200)
+    other = msgspec.structs.replace(OTHER, **owner)
+    played = play(with_threads(script, MAIN, other), MINUTE)
+    assert reported(played) == told
