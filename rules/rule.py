@@ -82,6 +82,9 @@ class Rule(ABC):
     thresholds: ClassVar[Mapping[str, Threshold]] = {}
     hold_seconds: ClassVar[float] = 30.0
     """How long it must hold before it counts."""
+    look_seconds: ClassVar[float] = 0.0
+    """How long a verdict stands before it looks again; 0: at each frame. A mean over 30 s does not change
+    within three, and who does not look costs nothing. When GPUs or ranks come or go all look anew."""
     clear_seconds: ClassVar[float] = 10.0
     """How long it must be gone before it is cleared."""
     explains: ClassVar[tuple[str, ...]] = ()
@@ -93,6 +96,13 @@ class Rule(ABC):
     """Its cause may sit on another GPU or rank of the job; else it is sought on the same GPU."""
     about_waiting: ClassVar[bool] = False
     """It labels an end of the wait-for graph: of these one holds for a subject at a time."""
+    costs: ClassVar[tuple[str, ...]] = ()
+    """Entries of its subject's account (`account.entries`) that would go away with it: its price, where a
+    verdict gives none (``lost_ratio``)."""
+    costs_job: ClassVar[bool] = False
+    """All GPUs of its job pay that, and not those of its subject alone."""
+    unpriced: ClassVar[str] = ""
+    """Why it cannot be priced, where that is so."""
     next_step: ClassVar[str]
     """What to do now, one sentence."""
 

@@ -35,6 +35,8 @@ class DriverNotAnswering(Rule):
     name = "driver not answering"
     short = "driver silent"
     severity = "warning"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("warning", "error")
     thresholds = {
         "age_seconds": Threshold(5.0, "seconds", "ours; a loaded driver may take 2 s"),
@@ -42,7 +44,7 @@ class DriverNotAnswering(Rule):
     }
     hold_seconds = 3.0
     clear_seconds = 5.0
-    explains = ("HST107", "HW210", "HW211")
+    explains = ("HST107", "HW210", "HW211", "RUN436")
     next_step = "Read the kernel log for Xid or NVRM lines, and start no further nvidia-smi."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:

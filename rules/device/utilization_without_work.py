@@ -47,6 +47,7 @@ class UtilizationWithoutWork(GpuRule):
     name = "utilization without work"
     short = "SM idle"
     severity = "warning"
+    unpriced = "how much more the GPU could do is in none of the counters"
     severities = ("info", "warning", "error")
     needs = ("utilization_ratio",)
     needs_any = ("sm_active_ratio", "power_watts")
@@ -85,6 +86,8 @@ class UtilizationWithoutWork(GpuRule):
             evidence=self._evidence(seen, flat, silent),
             next_step=self._step(gpu, spins, scene),
             waits_in=_waits_in(gpu, spins, scene),
+            lost_ratio=1.0 if spins else None,
+            lost_origin="inferred",
         )
 
     def _stuck(self, gpu: GpuFrame, seen: Activity) -> Verdict:

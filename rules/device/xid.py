@@ -35,6 +35,7 @@ class Xid(Rule):
     id = "HW206"
     name = "Xid"
     severity = "warning"
+    unpriced = "what it costs is seen in what it explains alone"
     severities = ("info", "warning", "error")
     thresholds = {
         "age_seconds": Threshold(
@@ -54,6 +55,7 @@ class Xid(Rule):
         "HW216",
         "HW217",
         "HW218",
+        "RUN436",
     )
     next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
 

@@ -44,7 +44,7 @@ class ChargeRule(Rule):
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}
-    explains = ("HW210", "HW211", "RUN405")
+    explains = ("HW210", "HW211", "RUN405", "RUN436")
     job_wide = True
     about_waiting = True
 

@@ -43,11 +43,13 @@ class RankExited(Rule):
     id = "RUN424"
     name = "rank exited"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("info", "error")
     about_waiting = True
     hold_seconds = 0.0
     clear_seconds = 0.0
-    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406")
+    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406", "RUN436")
     job_wide = True
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 

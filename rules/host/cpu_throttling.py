@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from ...probes.model.frame import Frame
 from ...probes.model.host_frames import CgroupFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import WORK, CgroupRule, Scene, Threshold
 
 _WINDOW_SECONDS = 30.0
@@ -31,6 +32,7 @@ class CpuThrottling(CgroupRule):
     name = "cgroup CPU throttling"
     short = "CPU throttled"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     needs = ("throttled_ratio",)
     thresholds = {
@@ -40,7 +42,7 @@ class CpuThrottling(CgroupRule):
     }
     hold_seconds = 10.0
     explains_waits_in = WORK
-    explains = ("HST111", "HW210", "HW211", "INP701", "INP703")
+    explains = ("HST111", "HW210", "HW211", "INP701", "INP703", "RUN436")
     next_step = "Raise the CPU limit of this container or pod, or run fewer loader workers in it."
 
     def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:

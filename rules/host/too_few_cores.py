@@ -7,6 +7,7 @@ from ...probes.model.job_frames import JobFrame
 from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..loader_workers import loader_workers
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import WORK, Rule, Scene, Threshold
 from ._cores import (
     WINDOW_SECONDS,
@@ -72,6 +73,7 @@ class TooFewCores(Rule):
     id = "HST111"
     name = "too few cores"
     severity = "info"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
         "system_cores": Threshold(4.0, "cores", "ml-engineering: ranks x (workers + 1) + 4"),
@@ -97,7 +99,7 @@ class TooFewCores(Rule):
         ),
     }
     explains_waits_in = WORK
-    explains = ("HW210", "HW211", "INP701", "INP703")
+    explains = ("HW210", "HW211", "INP701", "INP703", "RUN436")
     next_step = "Give the job more cores (Slurm --cpus-per-task, pod limit) or run fewer workers."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:

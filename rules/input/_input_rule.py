@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict
+from ..job_time import not_known
 from ..rule import JobRule, Scene
 from ._input_wait import CAUSED_BY_THESE, SHARE, InputWait, input_waits
 
@@ -18,15 +19,13 @@ class InputRule(JobRule):
     severity: ClassVar[Severity] = "warning"
     thresholds = {"data_wait_ratio": SHARE}
     hold_seconds = 20.0
+    look_seconds = 3.0
     explains: ClassVar[tuple[str, ...]] = CAUSED_BY_THESE
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         found = input_waits(scene)[job.id]
         if isinstance(found, str):
-            unavailable = found if "probe" in found else ""
-            return Verdict(
-                subject=subject, holds=None, unknown_because=found, unavailable=unavailable
-            )
+            return not_known(subject, found)
         if found.lost < self.limit["data_wait_ratio"]:
             return Verdict(subject=subject, holds=False)
         reason = self.reason(found, scene)

@@ -9,7 +9,7 @@ from ._input_wait import InputWait, mean_of_workers
 
 
 class InputBound(InputRule):
-    """Input-bound: waits for data.
+    """Input-bound.
 
     Meaning:
         The main loop stands and waits for its next batch for a large share of each step, and the GPU
@@ -27,9 +27,8 @@ class InputBound(InputRule):
     """
 
     id = "INP701"
-    name = "input-bound: waits for data"
-    short = "input-bound"
-    explains = ("HW210",)
+    name = "input-bound"
+    explains = ("HW210", "RUN436")
     next_step = (
         "See what its loader workers do on the processes screen: busy on a core, or waiting."
     )

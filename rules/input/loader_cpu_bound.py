@@ -27,7 +27,7 @@ class LoaderCpuBound(InputRule):
 
     id = "INP703"
     name = "loader bound by CPU"
-    short = "loader: CPU"
+    short = "loader CPU"
     thresholds = {
         "data_wait_ratio": SHARE,
         "worker_cpu_cores": Threshold(0.80, "cores", "gpuprof 80 %; datapath-doctor 90 %"),

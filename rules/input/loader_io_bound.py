@@ -13,7 +13,7 @@ _NETWORK = "network file system"
 
 
 class LoaderIoBound(InputRule):
-    """Loader workers wait for storage.
+    """Loader waits for storage.
 
     Meaning:
         The job waits for data while its loader workers wait for a disk or a file system (state D) for
@@ -30,8 +30,8 @@ class LoaderIoBound(InputRule):
     """
 
     id = "INP704"
-    name = "loader workers wait for storage"
-    short = "loader: storage"
+    name = "loader waits for storage"
+    short = "storage"
     thresholds = {
         "data_wait_ratio": SHARE,
         "worker_blocked_ratio": Threshold(0.20, "ratio", "datapath-doctor: 20 % in io-wait"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.host_frames import HostFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import NETWORK, HostRule, Scene, Threshold
 
 
@@ -30,6 +31,7 @@ class TcpRetransmissions(HostRule):
     name = "TCP retransmissions"
     short = "TCP resends"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     needs = ("tcp_sent_segments", "tcp_retransmitted_segments")
     thresholds = {
         "retransmitted_ratio": Threshold(
@@ -44,7 +46,7 @@ class TcpRetransmissions(HostRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 10.0
-    explains = ("HST125", "HW210", "HW211")
+    explains = ("HST125", "HW210", "HW211", "RUN430", "RUN436")
     explains_waits_in = frozenset({NETWORK})
     next_step = "See ss -ti for the connections that retransmit, and ethtool -S for drops."
 

@@ -405,6 +405,7 @@ def _cgroup(moment: float) -> CgroupReading:
         cpu_periods=int(10 * moment),
         cpu_throttled_periods=0,
         cpu_throttled_seconds=0.0,
+        memory_used_bytes=300 * GIB,
         oom_kills=0,
     )
 

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
+from ...rules.account.entries import ENTRIES
 from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import BLOCK
 from .ledger import letter_of
 
-_SHARES = {
-    "compute": "forward, backward and optimizer",
-    "data": "waits for input: the DataLoader",
-    "h2d": "copies to the GPU (host to device)",
-    "comm": "communication with other ranks, and waits for them",
-    "stalled": "no step ends although it waits for no rank; taken off the phase that it is stuck in",
-    "checkpoint": "saves the model",
-    "eval": "evaluates",
-    "compile": "compiles: torch.compile or Triton",
-    "startup": "starts: imports, process groups, first batches",
-    "gc": "Python collects garbage",
-    "sync": "waits for the GPU",
-    "idle": "waits for whoever types, in a notebook or at a prompt",
-    "other": "everything else",
-}
 _ORIGINS = (
     Term(
         "measured",
@@ -47,8 +33,8 @@ def explained(text: str, *, shaded: bool) -> Section:
         "that differ little share a line where there is little room.",
     )
     shares = [
-        Term(f"{letter_of(name)} {name}" if shaded else name, about)
-        for name, about in _SHARES.items()
+        Term(f"{letter_of(name)} {name}" if shaded else name, kind.about)
+        for name, kind in ENTRIES.items()
         if f"{name} " in text
     ]
     return Section(

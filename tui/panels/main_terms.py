@@ -36,7 +36,7 @@ def explained(view: View, width: int, height: int) -> list[Section]:
 
 def _ledger_text(view: View, block: Block, width: int) -> str:
     """The ledger's lines, in one of the lengths that it can have; empty where it is not in the picture."""
-    accounts = view.judgement.accounts
+    accounts = view.judgement.minutes
     for rows in range(len(accounts), 0, -1):
         lines = ledger_block(view, accounts, width, rows).lines
         if all(line in block.lines for line in lines):

@@ -245,9 +245,9 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         since_seconds since_timestamp_seconds
         seen_seconds seen_duration_seconds
         cleared_seconds cleared_timestamp_seconds
-        lost_gpu_seconds lost_gpu_seconds_total
         """
     ),
+    finding.Price: _renamed("lost_gpu_seconds lost_gpu_seconds_total"),
     finding.Evidence: _renamed("mean_seconds mean_duration_seconds"),
     finding.Subject: _renamed("gpu gpu_index job job_id"),
     finding.Entry: _renamed("seconds duration_seconds"),

@@ -37,10 +37,18 @@ class Watch:
         feed: closed by `close`.
         engine: used from the worker thread alone; its history may be looked at from any thread.
         pids: the processes that the feed was asked for.
+        observe: is shown each judgement first, on the thread that judges.
     """
 
-    def __init__(self, feed: Feed, engine: Engine, pids: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        engine: Engine,
+        pids: Sequence[int] = (),
+        observe: Callable[[Judgement], None] = lambda _: None,
+    ) -> None:
         self._feed = feed
+        self._observe = observe
         self._asked = tuple(pids)
         self._engine = engine
         self._numbers = itertools.count(1)
@@ -110,6 +118,7 @@ class Watch:
                         seconds=max(LOOK_SECONDS, 2 * frame.interval_seconds),
                     )
                 )
+            self._observe(judgement)
             yield judgement
 
     def start(
