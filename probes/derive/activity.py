@@ -25,6 +25,7 @@ POLL_CORES = 0.025
 POLLS_PER_SECOND = 2000.0
 """Whoever looks for a file every 50 ms needs less than that, and a training step more. A store's client
 looks every millisecond."""
+ASKS_CORES = 0.05
 LEAST_ASKS_PER_SECOND = 50.0
 """Python asks for its interpreter every 5 ms."""
 BUSY_CORES = 0.5
@@ -204,8 +205,9 @@ def _activity(
     polls = not still and (sleeps or woke)
     polls &= cores is not None and cores < POLL_CORES
     polls &= switches is not None and switches < POLLS_PER_SECOND
-    asks = not still and wait_kind(main.wait_channel) == "lock"
-    asks &= cores is not None and cores < POLL_CORES
+    asked = main.state == "R" and last is not None and last.asks_since_seconds is not None
+    asks = not still and (wait_kind(main.wait_channel) == "lock" or asked)
+    asks &= cores is not None and cores < ASKS_CORES
     asks &= switches is not None and LEAST_ASKS_PER_SECOND <= switches < POLLS_PER_SECOND
     began = before.monotonic_seconds if before else None
     moved = last.moved_seconds if last else 0.0

@@ -173,6 +173,8 @@ class _Builder:
         kind = _RESOURCES.get(activity.wait or "") if activity else None
         if each.witness.lock_file:
             kind = "file lock"
+        elif each.witness.without_gil:
+            kind = "lock"
         if kind is None or is_loading(each.rank):
             return
         thing = awaited(each.rank, self._scene.frame)

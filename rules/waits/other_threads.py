@@ -32,7 +32,7 @@ def is_left_alone(rank: RankFrame, frame: Frame) -> bool:
 def gil_owner(rank: RankFrame, frame: Frame) -> StackThreadReading | None:
     """The thread that keeps the interpreter while the main thread stands in a lock."""
     activity = rank.activity
-    if activity is None or activity.wait != "lock":
+    if activity is None or (activity.wait != "lock" and activity.asks_since_seconds is None):
         return None
     found = threads_of(rank, frame) or ()
     return next((each for each in found if each.owns_gil and not each.main), None)
