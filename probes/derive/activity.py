@@ -203,7 +203,7 @@ def _activity(
     sleeps = main.state == "S" and wait_kind(main.wait_channel) == "timer"
     woke = main.state == "R" and last is not None and last.polls_since_seconds is not None
     polls = not still and (sleeps or woke)
-    polls &= cores is not None and cores < POLL_CORES
+    polls &= cores is not None and _smoothed(cores, last) < POLL_CORES
     polls &= switches is not None and switches < POLLS_PER_SECOND
     asked = main.state == "R" and last is not None and last.asks_since_seconds is not None
     asks = not still and (wait_kind(main.wait_channel) == "lock" or asked)
@@ -224,6 +224,13 @@ def _activity(
         asks_since_seconds=((last and last.asks_since_seconds) or began) if asks else None,
         moved_seconds=moved if still or not known else moved + seconds,
     )
+
+
+def _smoothed(cores: float, last: ActivityFrame | None) -> float:
+    """Of one that polled before, the mean of two looks: a few ticks may fall into the same second."""
+    if last is None or last.polls_since_seconds is None or last.cpu_cores is None:
+        return cores
+    return (cores + last.cpu_cores) / 2
 
 
 def _autograd(threads: Sequence[ThreadReading], before: ThreadsReading, seconds: float) -> float:

@@ -52,3 +52,40 @@ def met_awake_once(second: int) -> dict[str, Any]:
 )
 def test_since_when_it_asks(moves: Callable[[int], dict[str, Any]], since: float | None) -> None:
     assert asks_since(moves) == since
+
+
+def polls_since(cores: Callable[[int], float]) -> float | None:
+    """Of one that sleeps a twentieth of a second, and looks."""
+    samples, used = [], 3.0
+    for second in range(11):
+        moment = 100.0 + second
+        used += cores(second)
+        main = ThreadReading(
+            tid=100,
+            name="python",
+            state="S",
+            cpu_seconds=used,
+            wait_channel="hrtimer_nanosleep",
+            voluntary_switches=20 * second,
+        )
+        threads = ThreadsReading(
+            monotonic_seconds=moment, pid=100, start_time_seconds=STARTED, main=main
+        )
+        samples.append(sample(moment, [], [process(moment)], threads=(threads,)))
+    activity = rank_of(fold(*samples), 0).activity
+    assert activity is not None
+    return activity.polls_since_seconds
+
+
+@pytest.mark.parametrize(
+    ("cores", "since"),
+    [
+        (lambda _: 0.01, 100.0),
+        (lambda second: 0.03 if second == 6 else 0.01, 100.0),
+        (lambda _: 0.04, None),
+        (lambda second: 0.2 if second == 9 else 0.01, None),
+    ],
+    ids=["looks", "a few ticks fall into one second", "works", "works once"],
+)
+def test_since_when_it_polls(cores: Callable[[int], float], since: float | None) -> None:
+    assert polls_since(cores) == since
