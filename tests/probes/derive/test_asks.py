@@ -83,7 +83,7 @@ def polls_since(cores: Callable[[int], float]) -> float | None:
         (lambda _: 0.01, 100.0),
         (lambda second: 0.03 if second == 6 else 0.01, 100.0),
         (lambda _: 0.04, None),
-        (lambda second: 0.2 if second == 9 else 0.01, None),
+        (lambda second: 0.2 if second == 9 else 0.01, 109.0),
     ],
     ids=["looks", "a few ticks fall into one second", "works", "works once"],
 )
