@@ -146,9 +146,8 @@ class Engine:
     def __init__(self, rules: Iterable[Rule], history: History | None = None) -> None:
         self._rules = tuple(rules)
         self._explains = {rule.id: rule.explains for rule in self._rules}
-        self._by_id = {rule.id: rule for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
-        self._only_through = {
+        self._only_in = {
             rule.id: rule.explains_waits_in for rule in self._rules if rule.explains_waits_in
         }
         self.history = history or History()
@@ -292,16 +291,14 @@ class Engine:
         gone = [finding for _, finding in reversed(self._cleared)]
         present.sort(key=_urgency)
 
-        def can(cause: Finding, symptom: Finding) -> bool:
-            return self._by_id[cause.id].can_explain(symptom, frame)
-
         paths = {
             key: case.verdict.path
             for key, case in self._cases.items()
             if case.verdict.path is not None
         }
+        waits_in = {key: case.verdict.waits_in for key, case in self._cases.items()}
         linked = with_causes(
-            present, self._explains, self._job_wide, paths, self._only_through, can, _final_urgency
+            present, self._explains, self._job_wide, paths, self._only_in, waits_in, _final_urgency
         )
         return (*linked, *gone)
 

@@ -41,6 +41,7 @@ LINES = (
     Line("threads", "processes.threads:make", ("threads", "exits"), False, "processes"),
     Line("limits", "processes.limits:make", ("limits",), False, "processes"),
     Line("stacks", "stacks.source:make", ("stacks",), False, "processes"),
+    Line("waits", "waits.source:make", ("waits",), False, "processes"),
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),
     Line("inprocess", "page.source:make", ("probes",), False, "inprocess"),
     Line("cgroups", "host.cgroup:make", ("cgroups",), False, "cgroups"),

@@ -79,6 +79,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
             for probe in current.probes
         ),
         limits=current.limits,
+        waits=current.waits,
         threads=current.threads,
         stacks=current.stacks,
         communicators=current.communicators,

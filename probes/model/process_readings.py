@@ -56,6 +56,10 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     in_process_group: bool = False
     """Multiprocessing started it, and it has the threads of a process group: a rank, though its
     environment does not say so."""
+    exit_signal: int | None = None
+    """Of a zombie: the signal that ended it."""
+    exit_code: int | None = None
+    """Of a zombie that ended itself; ``None`` of it, with no signal: not shown to this user."""
 
 
 class LimitsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):

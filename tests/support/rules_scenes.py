@@ -39,6 +39,7 @@ from gputop.probes.model.rank_readings import (
     ThreadsReading,
 )
 from gputop.probes.model.sample import Sample, SourceStatus
+from gputop.probes.model.wait_readings import WaitReading
 from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
@@ -84,6 +85,7 @@ class Changes:
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
     stacks: Sequence[StackReading] = ()
+    waits: Sequence[WaitReading] = ()
     exits: Sequence[ExitReading] = ()
     communicators: Sequence[CommunicatorReading] = ()
     sources: Sequence[SourceStatus] = ()
@@ -152,6 +154,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         probes=tuple(changes.probes),
         threads=tuple(changes.threads),
         stacks=tuple(changes.stacks),
+        waits=tuple(changes.waits),
         exits=tuple(changes.exits),
         communicators=tuple(changes.communicators),
         sources=tuple(changes.sources),

@@ -22,8 +22,14 @@ def lines(count: int = 1, **more: Any) -> Script:
     return always(kernel_events=[KernelEventReading(**given) for _ in range(count)])
 
 
-FATAL: dict[str, Any] = {"text": "AER: Uncorrected (Fatal) error received: 0000:13:00.0", "grave": True}
-NON_FATAL: dict[str, Any] = {"text": "AER: Uncorrectable error received: 0000:13:00.0", "grave": True}
+FATAL: dict[str, Any] = {
+    "text": "AER: Uncorrected (Fatal) error received: 0000:13:00.0",
+    "grave": True,
+}
+NON_FATAL: dict[str, Any] = {
+    "text": "AER: Uncorrectable error received: 0000:13:00.0",
+    "grave": True,
+}
 
 
 @pytest.mark.parametrize(
