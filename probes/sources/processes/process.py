@@ -187,6 +187,8 @@ class Entry:
             pod_uid=facts.container.pod,
             environment_inherited=inherited,
             in_process_group=facts.in_process_group,
+            titled=facts.titled,
+            ray_job=facts.ray_job,
         )
 
     def _blocked_on(
