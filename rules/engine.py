@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from ..probes.jobs.job_labels import job_labels
 from ..probes.model.frame import Frame
 from ..probes.model.gpu_frames import stale_after_seconds
 from .causes import with_causes
@@ -153,6 +154,8 @@ class Engine:
         self.broken: dict[str, str] = {}
         """Rules that raised, with the reason; they are left out from then on."""
         self._cases: dict[_Key, _Case] = {}
+        self._labels: Mapping[str, str] = {}
+        """Of the jobs of the frame, where ranks need them."""
         self._cleared: list[tuple[float, Finding]] = []
         self._last: tuple[str, float] | None = None
         self._places: dict[int, tuple[int | None, str]] = {}
@@ -168,6 +171,7 @@ class Engine:
         for gpu in frame.gpus:
             if gpu.job_id is not None:
                 self._places[gpu.index] = (gpu.rank, gpu.job_id)
+        self._labels = job_labels(frame.jobs)
         scene = Scene(frame, self.history)
         held: set[_Key] = set()
         unknown: set[_Key] = set()
@@ -207,7 +211,7 @@ class Engine:
             if verdict.holds is None:
                 unknown.add(key)
                 continue
-            verdict = self._placed(verdict, frame)
+            verdict = _labeled(self._placed(verdict, frame), self._labels)
             case = self._cases.get(key)
             if case is None:
                 case = self._cases[key] = _Case(rule, verdict)
@@ -301,6 +305,13 @@ class Engine:
         self._cases.clear()
         self._cleared.clear()
         self._places.clear()
+
+
+def _labeled(verdict: Verdict, labels: Mapping[str, str]) -> Verdict:
+    label = labels.get(verdict.subject.job or "")
+    if label == verdict.subject.job_label:
+        return verdict
+    return replace(verdict, subject=replace(verdict.subject, job_label=label))
 
 
 def _urgency(finding: Finding) -> tuple[bool, int, bool, float, str, float]:

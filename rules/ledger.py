@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
+from ..probes.jobs.job_labels import job_labels
 from ..probes.model.frame import Frame
 from ..probes.model.job_frames import RankFrame
 from ..probes.model.vocabulary import Origin
@@ -77,6 +80,7 @@ def shares(account: Account) -> dict[str, float]:
 
 
 def _accounts(frame: Frame, history: History, active: Sequence[Finding]) -> Iterator[Account]:
+    labels = job_labels(frame.jobs)
     for job in frame.jobs:
         living = job.living
         late = late_rank(job, active)
@@ -85,7 +89,7 @@ def _accounts(frame: Frame, history: History, active: Sequence[Finding]) -> Iter
             if rank.phases_last_minute and seconds > 0:
                 waited = hidden_wait(rank, late)
                 entries = _entries(_spent(rank, waited, history), seconds, inferred=waited > 0)
-                subject = rank_subject(job, rank)
+                subject = replace(rank_subject(job, rank), job_label=labels.get(job.id))
                 yield Account(subject=subject, pid=rank.pid, seconds=seconds, entries=entries)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
 
+from ...probes.jobs.job_labels import job_labels
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.process_frames import ProcessFrame
@@ -96,6 +97,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         """The frame shown."""
         return self.judgement.frame
 
+    @property
+    def job_labels(self) -> Mapping[str, str]:
+        """Job id → short name, where several are here."""
+        return job_labels(self.frame.jobs)
+
     def findings(self, *states: str) -> list[Finding]:
         """Those of these states that the filter lets through, in their order."""
         return [
@@ -118,6 +124,7 @@ def _texts(finding: Finding) -> tuple[str, ...]:
         subject.id,
         "" if subject.gpu is None else f"GPU {subject.gpu}",
         "" if subject.rank is None else f"r{subject.rank}",
+        subject.job_label or "",
     )
 
 
