@@ -28,6 +28,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     gpu: int | None = None
     """NVML index of the GPU concerned, where there is one."""
     job: str | None = None
+    job_label: str | None = None
+    """Short name of that job, where several jobs are here: ranks of the same number are told apart by it."""
 
     @property
     def key(self) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from ..probes.model.process_frames import ProcessFrame
 from .finding import Severity, Subject, Verdict
 from .history import History
 from .progress import is_unsettled
+from .waits.ranks import names_of
 
 _Made = TypeVar("_Made")
 NETWORK = "network"
@@ -279,20 +280,32 @@ def unsettled(gpu: GpuFrame, frame: Frame) -> str:
     job = job_of(gpu, frame)
     for rank in job.ranks if job else ():
         if is_unsettled(rank):
-            return f"rank {rank.rank} of its job is in {rank.phase}"
+            return f"{names_of([rank])} of its job is in {rank.phase}"
     return ""
 
 
 def peers_of(gpu: GpuFrame, frame: Frame) -> tuple[GpuFrame, ...]:
-    """The other GPUs of its model that answer: those of its job, or all where it has none."""
+    """The other GPUs of its model that answer: those of its job, or all where it has none.
+
+    One that is split by MIG has those for peers that are split in the same way.
+    """
+    cut = _cut(gpu)
     return tuple(
         other
         for other in frame.gpus
         if other.index != gpu.index
         and other.status == "ok"
         and other.name == gpu.name
+        and _cut(other) == cut
         and (gpu.job_id is None or other.job_id == gpu.job_id)
     )
+
+
+def _cut(gpu: GpuFrame) -> tuple[str, ...] | None:
+    """The profiles of its instances; ``None``: it is whole."""
+    if not gpu.mig_mode and not gpu.migs:
+        return None
+    return tuple(sorted(mig.name or "" for mig in gpu.migs))
 
 
 def peer_median(gpu: GpuFrame, frame: Frame, signal: str) -> float | None:

@@ -97,8 +97,9 @@ class _Seen:
         reason = stacks.refusal or ("" if stacks.main_stacks else stacks.failure)
         if reason:
             return replace(rank, missing={**rank.missing, "stack": reason})
-        from ..attribution.stack_phase import OTHER, own_frame, place_of, vote
+        from ..attribution.stack_phase import OTHER, vote
         from ..attribution.thread_phase import asleep
+        from ..model.stack_places import own_frame, place_of
 
         found = vote(stacks.main_stacks)
         if found is None:

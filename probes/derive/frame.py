@@ -123,6 +123,8 @@ def _makes_groups(sample: Sample) -> object:
                 process.environment_inherited,
                 process.attached,
                 process.in_process_group,
+                process.titled,
+                process.ray_job,
                 process.gpu_minors,
                 process.cgroup,
                 process.working_directory,

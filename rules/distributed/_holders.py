@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 
-from ...probes.attribution.stack_phase import own_frame, place_of
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.rank_readings import StackThreadReading
+from ...probes.model.stack_places import own_frame, place_of
 from ...probes.model.wait_kinds import wait_kind
 from ...probes.model.wait_readings import HolderReading, ThingReading
 from ..finding import Evidence

@@ -31,6 +31,8 @@ def rank_subject(job: JobFrame, rank: RankFrame) -> Subject:
 
 
 def names_of(ranks: Iterable[RankFrame]) -> str:
-    """For people: ``rank 3``, ``ranks 0, 1, 4``."""
+    """For people: ``rank 3``, ``ranks 0, 1, 4``, ``pid 812``."""
     names = [str(rank.rank) if rank.rank is not None else f"pid {rank.pid}" for rank in ranks]
+    if all(name.startswith("pid") for name in names):
+        return ", ".join(names)
     return f"rank{'s' * (len(names) > 1)} {', '.join(names)}"

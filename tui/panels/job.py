@@ -13,7 +13,7 @@ from ..drawing import format
 from ..drawing.explanations import Section, Term, drawn_terms, panel_text
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
-from ..drawing.rank_words import name_of_rank
+from ..drawing.rank_words import exact_name, name_of_rank
 from ..drawing.target import Block, rank_target
 from ..session.job_order import count_words, jobs_in_order, name_words, no_job_words, tab_words
 from ..session.view import View
@@ -191,7 +191,7 @@ def _summary(view: View, job: JobFrame, jobs: Sequence[JobFrame]) -> list[str]:
     if steps:
         behind = f" to {format.grouped(max(steps))}" if min(steps) != max(steps) else ""
         parts.append(f"step {format.grouped(min(steps))}{behind}")
-    uncounted = [name_of_rank(rank) for rank in alive if not_counted(rank)]
+    uncounted = [exact_name(rank) for rank in alive if not_counted(rank)]
     if uncounted:
         parts.append(f"steps of {', '.join(uncounted[:4])} not counted")
     overdue = overdue_seconds(job)

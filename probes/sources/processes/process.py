@@ -190,6 +190,8 @@ class Entry:
             in_process_group=facts.in_process_group,
             exit_signal=exit_signal,
             exit_code=exit_code,
+            titled=facts.titled,
+            ray_job=facts.ray_job,
         )
 
     def _exit(self, facts: Facts) -> tuple[int | None, int | None]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from ...attribution.stack_phase import is_own
 from ...model.rank_readings import StackFrameReading, StackThreadReading
+from ...model.stack_places import is_own
 from .file_loops import SourceLine
 
 MOST_THREADS = 256
