@@ -54,15 +54,19 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def subject_text(subject: Subject) -> str:
-    """``GPU 6``, ``rank 3``, ``pid 51877``."""
+    """``GPU 6``, ``rank 3``, ``pid 51877``; ``train r3`` where several jobs are here."""
     if subject.kind == "gpu":
         return f"GPU {subject.id}"
     if subject.kind == "rank" and subject.rank is not None:
-        return f"rank {subject.rank}"
+        return (
+            f"{plain(subject.job_label)} r{subject.rank}"
+            if subject.job_label
+            else f"rank {subject.rank}"
+        )
     if subject.kind in ("rank", "process"):  # the id of a rank has that of its job before it
         return f"pid {plain(subject.id).rpartition(' ')[2].partition('@')[0]}"
     if subject.kind == "job":
-        return "job"
+        return f"job {plain(subject.job_label)}" if subject.job_label else "job"
     if subject.kind in ("host", "node"):
         return subject.kind
     if subject.kind == "cgroup":
@@ -151,8 +155,10 @@ def subjects_text(findings: Sequence[Finding]) -> str:
     if kinds == {"gpu"}:
         return f"GPU {runs_text([int(subject.id) for subject in subjects])}"
     ranks = [subject.rank for subject in subjects if subject.rank is not None]
-    if kinds == {"rank"} and len(ranks) == len(subjects):
-        return f"rank {runs_text(ranks)}"
+    labels = {subject.job_label for subject in subjects}
+    if kinds == {"rank"} and len(ranks) == len(subjects) and len(labels) == 1:
+        label = labels.pop()
+        return f"{plain(label)} r{runs_text(ranks)}" if label else f"rank {runs_text(ranks)}"
     return f"{len(subjects)} {_PLURALS.get(subjects[0].kind, 'subjects')}"
 
 

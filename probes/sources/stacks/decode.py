@@ -6,6 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ...model.rank_readings import StackFrameReading, StackThreadReading
+from ...model.stack_places import is_own
+from .file_loops import SourceLine
 
 MOST_THREADS = 256
 MOST_FRAMES = 150
@@ -46,6 +48,20 @@ def decode_dump(data: bytes, main_tid: int) -> tuple[StackThreadReading, ...] | 
         return None
     found = tuple(_thread(thread, main_tid) for thread in threads[:MOST_THREADS])
     return found if any(thread.main for thread in found) else _with_main(found)
+
+
+def own_lines(data: bytes, main_tid: int) -> tuple[SourceLine, ...]:
+    """Where the functions of the main thread that are the user's own are in their sources, innermost first."""
+    try:
+        threads = _decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return ()
+    main = next((each for each in threads if _thread(each, main_tid).main), None)
+    return tuple(
+        SourceLine(frame.filename, frame.line)
+        for frame in (main.frames if main else [])
+        if frame.filename.startswith("/") and is_own(_frame(frame))
+    )
 
 
 def _with_main(threads: tuple[StackThreadReading, ...]) -> tuple[StackThreadReading, ...]:
