@@ -78,7 +78,8 @@ def host_split(rank: RankFrame) -> Split:
     elif rank.phases_sampled and rank.phase_source == "sampled":
         found = by_entry(rank.phases_sampled, "sampled")
     elif rank.phase is not None and rank.phase_source in ("sampled", "inferred"):
-        found = {(entry_of_phase(rank.phase), rank.phase_source): 1.0}
+        key: tuple[str, Origin] = (entry_of_phase(rank.phase), rank.phase_source)
+        found = {key: 1.0}
     else:
         found = {}
     return found or {_UNKNOWN: 1.0}

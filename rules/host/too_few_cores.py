@@ -73,6 +73,7 @@ class TooFewCores(Rule):
     id = "HST111"
     name = "too few cores"
     severity = "info"
+    look_seconds = 2.0
     unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
