@@ -272,7 +272,10 @@ def test_a_mutex_names_the_thread_that_owns_it_and_a_cycle_both() -> None:
 QUEUE = frames("threading.py:wait:327", "queue.py:get:171", "train.py:main:9")
 MAIN = StackThreadReading(frames=QUEUE, name="MainThread", main=True)
 OTHER = StackThreadReading(
-    frames=frames("data.py:reader:8", "threading.py:run:9"), name="reader", active=False
+    frames=frames("data.py:reader:8", "threading.py:run:9"),
+    name="reader",
+    active=False,
+    place="reader (data.py:8)",
 )
 
 
