@@ -26,7 +26,7 @@ from .finding import (
 )
 from .history import History
 from .looks import Looks
-from .price import gpus_that_pay, price_of
+from .price import Meter
 from .rule import Rule, Scene
 from .unevaluated import failed_rule, why_not_evaluated
 
@@ -72,8 +72,7 @@ class _Case(msgspec.Struct):
     active: bool = False
     price: Price = NO_PRICE
     """Of the newest moment in which it held."""
-    lost_gpu_seconds: float = 0.0
-    """What it has cost since it was first seen; nothing is added for time in which nobody looked."""
+    meter: Meter = msgspec.field(default_factory=Meter)
     counts_from: float = -math.inf
     """A change of cause passes its own hold-down, however old the state is that it names."""
 
@@ -116,18 +115,14 @@ class _Case(msgspec.Struct):
                 self._end(level, now, unknown=False)
         self.active = self.active or self.spans[_BASE].active
 
-    def cost(self, verdict: Verdict, price: Price, frame: Frame) -> None:
-        """Add what it has cost since it held last."""
-        self.price = price
+    def cost(self, verdict: Verdict, frame: Frame, book: AccountBook) -> None:
+        """Add what it has cost since it held last; nothing for time in which nobody looked."""
         span = self.spans.get(_BASE)
-        if span is not None and price.lost_ratio is not None:
-            seconds = min(
-                frame.monotonic_seconds - span.last_held,
-                stale_after_seconds(frame.interval_seconds),
-            )
-            self.lost_gpu_seconds += (
-                price.lost_ratio * gpus_that_pay(self.rule, verdict, frame) * seconds
-            )
+        seconds = 0.0
+        if span is not None:
+            passed = frame.monotonic_seconds - span.last_held
+            seconds = min(passed, stale_after_seconds(frame.interval_seconds))
+        self.price = self.meter.price(self.rule, verdict, frame, seconds, book)
 
     def release(self, now: float, unknown: bool) -> bool:
         """The rule says that it does not hold, or cannot tell. Whether that ends the case."""
@@ -222,7 +217,7 @@ class Engine:
                 case = self._cases[key] = _Case(rule, verdict)
                 if self._changes_cause(case):
                     case.counts_from = now
-            case.cost(verdict, price_of(rule, verdict, self._book.minutes), frame)
+            case.cost(verdict, frame, self._book)
             case.hold(verdict, now)
             held.add(key)
 
@@ -363,7 +358,5 @@ def _finding(case: _Case, frame: Frame) -> Finding:
         confidence=verdict.confidence,
         evidence=verdict.evidence,
         next_step=verdict.next_step or case.rule.next_step,
-        price=case.price
-        if case.price.lost_ratio is None
-        else replace(case.price, lost_gpu_seconds=case.lost_gpu_seconds),
+        price=case.price,
     )

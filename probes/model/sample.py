@@ -17,6 +17,7 @@ import msgspec
 
 from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
+from .kernel_readings import KernelEventReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
 from .process_readings import LimitsReading, ProcessReading
@@ -81,6 +82,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     """Of ranks and their children."""
     waits: tuple[WaitReading, ...] = ()
     """Of processes that stand still, on request."""
+    kernel_events: tuple[KernelEventReading, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
     starvation: Starvation | None = None
     """``None``: the collector was run whenever it could."""

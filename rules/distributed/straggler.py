@@ -68,6 +68,7 @@ class Straggler(Rule):
     severity = "warning"
     severities = ("info", "warning")
     hold_seconds = 10.0
+    look_seconds = 2.0
     explains = ("HW210", "HW211", "RUN430", "RUN436")
     thresholds = {
         "info_ratio": Threshold(0.10, "ratio", "TraceML: 10 % of a step"),

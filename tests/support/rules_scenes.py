@@ -23,6 +23,7 @@ from gputop.probes.model.gpu_readings import (
     XidReading,
 )
 from gputop.probes.model.host_readings import CgroupReading, HostReading, PressureReading
+from gputop.probes.model.kernel_readings import KernelEventReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
     PlacementReading,
@@ -80,6 +81,7 @@ class Changes:
     pressures: Sequence[PressureReading] = ()
     limits: Sequence[LimitsReading] = ()
     xids: Sequence[XidReading] = ()
+    kernel_events: Sequence[KernelEventReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
     stacks: Sequence[StackReading] = ()
@@ -148,6 +150,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         limits=tuple(changes.limits),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
+        kernel_events=tuple(changes.kernel_events),
         probes=tuple(changes.probes),
         threads=tuple(changes.threads),
         stacks=tuple(changes.stacks),

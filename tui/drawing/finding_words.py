@@ -15,7 +15,8 @@ from .lines import plain, whole_words, width_of
 SURE_FROM = 0.8
 """Confidence from which a finding is reported without it."""
 
-_LEAST_PRICE = 0.005
+LEAST_PRICE = 0.005
+"""Of the time; less is not told."""
 _ALL = 0.995
 _BASES: dict[PriceBasis, str] = {
     "account": "from the ledger",
@@ -99,7 +100,7 @@ def price_text(finding: Finding, *, whole: bool = True) -> str:
         whole: with what it has cost so far; else the share alone, unless that is all of it.
     """
     ratio, seconds = finding.lost_ratio, finding.lost_gpu_seconds
-    if not ratio or ratio < _LEAST_PRICE or (ratio >= _ALL and not whole):
+    if not ratio or ratio < LEAST_PRICE or (ratio >= _ALL and not whole):
         return ""
     text = f"costs {format.quantity(ratio, 'ratio')} of the time"
     if whole and seconds is not None and seconds >= 1.0:
@@ -113,7 +114,7 @@ def price_line(finding: Finding) -> str:
         return f"cannot be priced: {finding.price.reason}" if finding.price.reason else ""
     text = price_text(finding)
     if not text:
-        return "" if finding.lost_ratio >= _LEAST_PRICE else "costs no time now"
+        return "" if finding.lost_ratio >= LEAST_PRICE else "costs no time now"
     basis = _BASES.get(finding.price.basis, "")
     how = ", ".join(filter(None, (basis, _unless_measured(finding.price.origin))))
     return f"{text} ({how})" if how else text

@@ -21,7 +21,7 @@ TERMS = (
         "innermost first",
         "Stack of the selected rank, with the function that runs now at the top. py-spy.",
     ),
-    Term("tid ", "Thread id in the process's own PID namespace."),
+    Term("tid", "Thread id in the process's own PID namespace."),
     Term(
         "holds the GIL",
         "It has the lock of the interpreter: no other Python thread of the process runs.",

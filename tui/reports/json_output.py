@@ -54,7 +54,7 @@ class Clock(NamedTuple):
 
     @classmethod
     def here(cls) -> Clock:
-        """This node's."""
+        """This node's. By the kernel's clock: psutil's boot time is in whole seconds."""
         now = time.time()
         return cls(
             now - time.clock_gettime(time.CLOCK_MONOTONIC),
