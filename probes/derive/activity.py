@@ -58,7 +58,7 @@ class _Seen:
         self._ranks_before = {
             key_of(rank): rank for job in (previous.jobs if previous else ()) for rank in job.ranks
         }
-        self._processes = {process.pid: process for process in processes}
+        self._living = {each.pid: each for each in processes if each.state != "Z"}
 
     def rank(self, rank: RankFrame) -> RankFrame:
         key = key_of(rank)
@@ -72,11 +72,11 @@ class _Seen:
         elif stacks is None and self._why_no_stacks:
             rank = replace(rank, missing={**rank.missing, "stack": self._why_no_stacks})
         if rank.phase is None and rank.activity is not None:
-            children = [self._processes[pid] for pid in rank.workers if pid in self._processes]
+            children = [self._living[pid] for pid in rank.workers if pid in self._living]
             # Loaded for the first rank without a probe: most first frames have none.
             from ..attribution.thread_phase import guess
 
-            reported = guess(rank.activity, self._processes.get(rank.pid), children)
+            reported = guess(rank.activity, self._living.get(rank.pid), children)
             rank = _with_phase(rank, reported.phase, reported.doing, inferred=True)
         rank = self._aged(rank, before)
         longest = _longest_phases(rank, before)

@@ -109,6 +109,8 @@ class StackThreadReading(msgspec.Struct, frozen=True, kw_only=True, omit_default
     active: bool | None = None
     """It ran at the time, as the kernel says."""
     owns_gil: bool = False
+    place: str = ""
+    """Its innermost function of the user's own, else the innermost of all: ``load_batch (train.py:88)``."""
 
 
 class FileLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.rank_readings import StackThreadReading
-from ...probes.model.stack_places import own_frame, place_of
 from ...probes.model.wait_kinds import wait_kind
 from ...probes.model.wait_readings import HolderReading, ThingReading
 from ..finding import Evidence
@@ -158,8 +157,7 @@ def of_threads(charge: Charge, scene: Scene) -> Iterator[Evidence]:
 
 
 def _thread(thread: StackThreadReading) -> str:
-    own = own_frame(thread.frames) or (thread.frames[0] if thread.frames else None)
-    where = f" at {place_of(own)}" if own is not None else ""
+    where = f" at {thread.place}" if thread.place else ""
     state = {True: ", which runs", False: ", which sleeps", None: ""}[thread.active]
     return f"{thread.name or thread.os_thread_id}{where}{state}"
 

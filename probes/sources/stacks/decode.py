@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...model.rank_readings import StackFrameReading, StackThreadReading
-from ...model.stack_places import is_own
+from ...model.stack_places import is_own, own_frame, place_of
 from .file_loops import SourceLine
 
 MOST_THREADS = 256
@@ -75,8 +75,11 @@ def _with_main(threads: tuple[StackThreadReading, ...]) -> tuple[StackThreadRead
 def _thread(thread: _Thread, main_tid: int) -> StackThreadReading:
     # A program that never imports threading has no names; an old Python has no thread ids.
     named = thread.thread_name == "MainThread"
+    frames = tuple(map(_frame, thread.frames[:MOST_FRAMES]))
+    innermost = own_frame(frames) or (frames[0] if frames else None)
     return StackThreadReading(
-        frames=tuple(map(_frame, thread.frames[:MOST_FRAMES])),
+        frames=frames,
+        place=place_of(innermost) if innermost is not None else "",
         name=None if thread.thread_name is None else _text(thread.thread_name),
         os_thread_id=_number(thread.os_thread_id),
         main=named if thread.os_thread_id is None else thread.os_thread_id == main_tid,

@@ -11,7 +11,6 @@ import pytest
 
 from gputop.probes.model.rank_readings import (
     FileLoop,
-    StackReading,
     StackThreadReading,
 )
 from gputop.probes.model.wait_readings import WaitReading
@@ -272,7 +271,10 @@ def test_a_mutex_names_the_thread_that_owns_it_and_a_cycle_both() -> None:
 QUEUE = frames("threading.py:wait:327", "queue.py:get:171", "train.py:main:9")
 MAIN = StackThreadReading(frames=QUEUE, name="MainThread", main=True)
 OTHER = StackThreadReading(
-    frames=frames("data.py:reader:8", "threading.py:run:9"), name="reader", active=False
+    frames=frames("data.py:reader:8", "threading.py:run:9"),
+    name="reader",
+    active=False,
+    place="reader (data.py:8)",
 )
 
 
@@ -362,16 +364,10 @@ def test_who_waits_for_a_file_to_come_may_have_nothing_to_do() -> None:
 def test_one_that_sleeps_in_a_loop_of_something_else_may_have_nothing_to_do() -> None:
     def without_loop(second: float) -> Changes:
         changes = polling("gone")(second)
-        changes.stacks = [
-            StackReading(**{**_fields(each), "file_loop": None}) for each in changes.stacks
-        ]
+        changes.stacks = [msgspec.structs.replace(each, file_loop=None) for each in changes.stacks]
         return changes
 
     assert reported(play(without_loop, MINUTE)) == {}
-
-
-def _fields(reading: StackReading) -> dict[str, Any]:
-    return {name: getattr(reading, name) for name in reading.__struct_fields__}
 
 
 def test_while_it_builds_others_in_a_barrier_wait_for_the_holder_and_nothing_is_wrong() -> None:
