@@ -202,9 +202,9 @@ class Roles:
         probe = self._probes.get(pid)
         if probe is None or probe.rank is None:
             return None
-        told = Identity(
-            probe.rank, probe.local_rank, probe.world_size, given.master if given else ""
-        )
+        known = given or Identity(None)
+        size = known.world_size if probe.world_size is None else probe.world_size
+        told = Identity(probe.rank, probe.local_rank, size, known.master)
         return None if same_rank(told, given) else told
 
     def _is_candidate(self, pid: int) -> bool:

@@ -205,6 +205,15 @@ def test_the_probe_has_the_word_over_what_the_environment_said_at_the_start() ->
     assert job.ranks[1].workers == (30,)
 
 
+def test_a_probe_that_knows_its_number_alone_takes_nothing_from_what_the_environment_tells() -> (
+    None
+):
+    processes = [process(20, environment=env(0, 32)), process(21, environment=env(1, 32))]
+    (job,) = group_jobs(processes, [], [probe(20, 0, None), probe(21, 1, None)]).jobs
+    assert (numbers(job), job.world_size) == ([(20, 0), (21, 1)], 32)
+    assert [rank.local_rank for rank in job.ranks] == [0, 1]
+
+
 def test_variables_set_after_the_start_are_seen_in_what_multiprocessing_started() -> None:
     processes = [process(20), process(30, 20, SPAWNED, env(1)), process(31, 20, SPAWNED, env(1))]
     (job,) = group_jobs(processes, gpus(20)).jobs
