@@ -260,6 +260,16 @@ def test_ranks_that_multiprocessing_started_below_a_nodes_own_rank(on_gpus: bool
     assert job.launcher_pid in (10, None)
 
 
+def test_what_started_ranks_that_tell_their_own_numbers_is_no_rank_itself() -> None:
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "x", "MASTER_PORT": "1"}
+    processes = [process(10, environment=alone)]
+    processes += [process(20 + at, 10, SPAWNED, alone, in_process_group=True) for at in range(2)]
+    probes = [probe(10, 0, 1), probe(20, 0, 2), probe(21, 1, 2)]
+    (job,) = group_jobs(processes, [], probes).jobs
+    assert (numbers(job), job.world_size) == ([(20, 0), (21, 1)], 2)
+    assert job.launcher_pid == 10
+
+
 def test_ranks_that_were_forked_and_are_in_a_process_group() -> None:
     processes = [process(10)]
     processes += [process(20 + at, 10, in_process_group=True) for at in range(2)]
