@@ -14,7 +14,8 @@ SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 SubjectKind = Literal["gpu", "link", "rank", "job", "process", "cgroup", "host", "node"]
 FindingState = Literal["pending", "active", "cleared"]
-AccountWindow = Literal["last minute"]
+AccountWindow = Literal["last minute", "watch"]
+PriceBasis = Literal["rule", "account", "symptom", ""]
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,8 +101,6 @@ class WaitPath(msgspec.Struct, frozen=True):
 
     waiters: frozenset[int] = frozenset()
     """Ranks of its job whose paths lead to it."""
-    through: str = ""
-    """What its subject waits for: ``socket``, ``pipe``…"""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,11 +123,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     unknown_because: str = ""
     path: WaitPath | None = None
     """Where it is about waiting: then it explains what lies on the way to it, and nothing else."""
+    waits_in: frozenset[str] = frozenset()
+    """What its subject's path goes through: ``pipe``, ``network``, ``collective``…; empty: it is not about
+    waiting. A rule that says in what it brings about waits explains none in other things."""
     unavailable: str = ""
     """Why a signal that the rule needs is missing: then it is not evaluated, not only undecided."""
     lost_ratio: float | None = None
     """Share of its subject's time, and of those who wait for it, that would be won if it went away;
-    ``None``: nobody can say."""
+    ``None``: then the entries of the account that its rule names in ``costs`` say."""
+    lost_origin: Origin = "measured"
+    """How that share is known."""
     payers: frozenset[int] = frozenset()
     """Ranks whose time it takes beside its own subject's, where the path does not say so."""
 
@@ -147,6 +151,24 @@ class FindingRef(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     subject: Subject
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be won if a finding went away."""
+
+    lost_ratio: float | None = None
+    """Share of the time of those who pay; ``None``: ``reason`` says why nobody can say."""
+    lost_gpu_seconds: float | None = None
+    """The same over the time for which it has been seen, of all GPUs that it costs."""
+    origin: Origin | None = None
+    """How it is known."""
+    basis: PriceBasis = ""
+    """Worked out by its rule, read from the account of its subject, or that of its dearest symptom."""
+    reason: str = ""
+    """Why it cannot be priced."""
+
+
+NO_PRICE = Price(reason="nothing that is read tells how much time it takes")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,10 +195,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str = ""
     short: str = ""
     """The name for a row of a table, where that itself is too long for one."""
-    lost_ratio: float | None = None
-    """Its price: the share of the time that would be won if it went away; ``None``: nobody can say."""
-    lost_gpu_seconds: float | None = None
-    """The same over the time for which it has been seen, of all GPUs that it costs."""
+    price: Price = NO_PRICE
+    """What would be won if it went away."""
+
+    @property
+    def lost_ratio(self) -> float | None:
+        """Share of the time; ``None``: nobody can say."""
+        return self.price.lost_ratio
+
+    @property
+    def lost_gpu_seconds(self) -> float | None:
+        """So far."""
+        return self.price.lost_gpu_seconds
 
     @property
     def suspected(self) -> bool:
@@ -201,9 +231,13 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     """Of a rank."""
     window: AccountWindow = "last minute"
     seconds: float
-    """How much of the window was seen."""
+    """How much of the window was seen; of a job that of all its GPUs (ranks, where they are on none)."""
     entries: dict[str, Entry] = {}
-    """``compute``, what was lost by the name of the loss, ``other``; and phases that the user named."""
+    """By the names of ``account.entries``; and phases that the user named."""
+    since_seconds: float | None = None
+    """Of a whole watch: Unix time at which its subject was first seen."""
+    unseen_seconds: float | None = None
+    """Of a whole watch: time that passed meanwhile without being read. It is in no entry."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,7 +251,23 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     not_evaluated: tuple[NotEvaluated, ...] = ()
     """Those that cannot look now, on all or on some of what they are about."""
     accounts: tuple[Account, ...] = ()
-    """Where the time of each rank went."""
+    """Where the time of each rank, GPU and job went, in the last minute and since the watch began."""
+
+    def accounts_of(self, kind: SubjectKind, window: AccountWindow) -> tuple[Account, ...]:
+        """Those of one kind over one time."""
+        return tuple(
+            each for each in self.accounts if each.window == window and each.subject.kind == kind
+        )
+
+    def watch_of(self, kind: SubjectKind, name: str) -> Account | None:
+        """Of one subject since the watch of it began."""
+        found = (each for each in self.accounts_of(kind, "watch") if each.subject.id == name)
+        return next(found, None)
+
+    @property
+    def minutes(self) -> tuple[Account, ...]:
+        """Of the ranks, for the last minute."""
+        return self.accounts_of("rank", "last minute")
 
     @property
     def active(self) -> tuple[Finding, ...]:

@@ -65,6 +65,8 @@ class History:
         """The columns of a subject's signals, in their order."""
         self._blocks: dict[tuple[str, str], Blocks] = {}
         """Means of the whole blocks of each column that pictures have asked for."""
+        self.stuck: frozenset[int] = frozenset()
+        """Pids of the ranks that are stuck in the newest frame."""
         self._forgotten = 0
         """How many moments there were before the oldest."""
         # Of the newest moment alone, since each keeps its means: several rules ask for the same.
@@ -129,6 +131,7 @@ class History:
         self._rows.clear()
         self._blocks.clear()
         self._forgotten = 0
+        self.stuck = frozenset()
 
     def seconds(self) -> float:
         """How far back it goes."""
@@ -157,7 +160,9 @@ class History:
 
     def _mark_stalls(self, frame: Frame) -> None:
         """The time of a stuck rank is lost from its last step on, whatever phase it is stuck in."""
-        for rank in stuck_ranks(frame, self._typical_step):
+        stuck = stuck_ranks(frame, self._typical_step)
+        self.stuck = frozenset(rank.pid for rank in stuck)
+        for rank in stuck:
             stalled = self._columns.get((f"rank {rank.pid}", STALLED))
             if stalled is None:
                 continue

@@ -78,7 +78,11 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.serve import print_generated
 
         return print_generated(options.generated)
-    if options.command in ("diagnose", "stacks", "serve"):
+    if options.command == "cut":
+        from .commands.cut import cut
+
+        return cut(options)
+    if options.command in ("diagnose", "stacks", "serve", "record", "stream"):
         from .commands.live import report
 
         return report(options)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import pwd
 from pathlib import Path
 
 from ..sources.procfs.files import read_file
 from ..sources.procfs.text import parse_stat, parse_status
+from ..sources.procfs.users import system_name
 
 _MOST_OFFERED = 3
 
@@ -78,13 +78,6 @@ def caution(pid: int, root: Path = Path("/"), viewer: int | None = None) -> str:
     if owner is None or viewer in (0, owner):
         return ""
     return (
-        f"process {pid} belongs to {_name_of(owner)}: its environment, and with it its rank, "
+        f"process {pid} belongs to {system_name(owner) or f'user {owner}'}: its environment, and with it its rank, "
         "is hidden from you"
     )
-
-
-def _name_of(user_id: int) -> str:
-    try:
-        return pwd.getpwuid(user_id).pw_name
-    except KeyError:
-        return f"user {user_id}"

@@ -31,6 +31,7 @@ class ClockStuckLow(GpuRule):
     name = "clock stuck low"
     short = "clock stuck"
     severity = "warning"
+    costs = ("throttled",)
     needs = ("utilization_ratio", "throttle_reasons", "sm_clock_hertz")
     thresholds = {
         "clock_loss_ratio": Threshold(0.15, "ratio", "nvsonar; GCM compares application clocks"),

@@ -35,6 +35,8 @@ class DriverNotAnswering(Rule):
     name = "driver not answering"
     short = "driver silent"
     severity = "warning"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("warning", "error")
     thresholds = {
         "age_seconds": Threshold(5.0, "seconds", "ours; a loaded driver may take 2 s"),

@@ -35,6 +35,8 @@ class GpuInBadState(Rule):
     name = "GPU in a bad state"
     short = "bad state"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("warning", "error")
     hold_seconds = 0.5  # one failed reading is not enough, the second one is
     explains = ("HST107", "HW209", "HW210", "HW211", "HW217", "RUN436")

@@ -29,6 +29,8 @@ class GpuLost(Rule):
     id = "HW208"
     name = "GPU lost"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     hold_seconds = 0.5  # one reading is not enough, the second one is
     explains = ("HST107", "HW209", "HW210", "HW211", "RUN436")
     next_step = "End the job, take this node out of the queue and restart the host."

@@ -31,6 +31,7 @@ class HardwareSlowdown(GpuRule):
     name = "hardware slowdown"
     short = "HW slowdown"
     severity = "warning"
+    costs = ("throttled",)
     severities = ("warning", "error")
     needs = ("throttle_reasons",)
     thresholds = {

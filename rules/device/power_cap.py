@@ -29,6 +29,7 @@ class PowerCap(GpuRule):
     name = "power cap with clock loss"
     short = "power cap"
     severity = "warning"
+    costs = ("throttled",)
     needs = ("throttle_reasons", "sm_clock_hertz")
     thresholds = {
         "clock_loss_ratio": Threshold(

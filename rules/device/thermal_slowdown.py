@@ -31,6 +31,7 @@ class ThermalSlowdown(GpuRule):
     name = "thermal slowdown"
     short = "overheating"
     severity = "warning"
+    costs = ("throttled",)
     needs = ("temperature_celsius",)
     thresholds = {
         "temperature_celsius": Threshold(82.0, "celsius", "gpuprof; TraceML says 85"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
 from ._before import before_evidence
 from ._xid_codes import UNCORRECTED_CODES
@@ -38,6 +39,7 @@ class UncorrectableMemoryError(GpuRule):
     name = "uncorrectable memory error"
     short = "memory error"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     needs = ("ecc_uncorrected_since_start",)
     thresholds = {"errors": Threshold(1.0, "errors", "GCM and Azure: any")}

@@ -20,6 +20,7 @@ class PhaseShareRule(JobRule):
     signal: ClassVar[str]
     severity: ClassVar[Severity] = "info"
     hold_seconds = 0.0
+    look_seconds = 10.0
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         found = share_of(self.phase, job, scene, _WINDOW_SECONDS)

@@ -37,6 +37,7 @@ class CommunicationBound(JobRule):
             0.25, "ratio", "ours; gpuprof warns from 20, is critical at 40 %"
         ),
     }
+    look_seconds = 3.0
     explains = ("HW210", "RUN436")
     next_step = "See on the links screen which way it takes, and whether that is at its limit."
 

@@ -34,6 +34,7 @@ class GarbageCollection(RankRule):
         "info_ratio": Threshold(0.01, "ratio", "ours; torchtitan saw 1.5 % of the step"),
         "warning_ratio": Threshold(0.05, "ratio", "ours"),
     }
+    look_seconds = 5.0
     explains = ("RUN407",)
     next_step = (
         "Collect at the same step on all ranks: gc.disable(), and gc.collect() now and then."

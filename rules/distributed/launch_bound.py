@@ -35,6 +35,7 @@ class LaunchBound(RankRule):
         "run_ahead_ratio": Threshold(0.05, "ratio", "ours: of a step"),
         "waiting_ratio": Threshold(0.15, "ratio", "ours: else it waits for something else"),
     }
+    look_seconds = 3.0
     explains = ("HW210", "RUN436")
     next_step = (
         "Record three steps: gputop probe PID profile 3; then torch.compile or larger batches."

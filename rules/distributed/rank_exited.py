@@ -10,8 +10,10 @@ from ...probes.model.rank_activity import ExitedRank
 from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
+from ..waits.children import oom_kills
 from ..waits.missing import MissingRank, missing_ranks
 from ..waits.ranks import KEPT_WAITING, names_of
+from ._holders import OOM_KILLS
 
 KEPT_SECONDS = 300.0
 _RESTARTED = "Its launcher has started it again: read the end of the log of the attempt before."
@@ -41,6 +43,8 @@ class RankExited(Rule):
     id = "RUN424"
     name = "rank exited"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("info", "error")
     about_waiting = True
     hold_seconds = 0.0
@@ -74,6 +78,7 @@ class RankExited(Rule):
         evidence = (
             Evidence(signal="ended by", value=how(exited)),
             Evidence(signal="killed by", value=exited.killed_by or None),
+            Evidence(signal=OOM_KILLS, value=_oom_kills(exited, frame)),
             Evidence(signal="xid", value=xid),
             Evidence(signal="others that ended after it", value=others or None, unit="processes"),
             Evidence(signal=KEPT_WAITING, value=names_of(waiting) if waiting else None),
@@ -92,6 +97,13 @@ class RankExited(Rule):
             since_monotonic_seconds=exited.monotonic_seconds,
             next_step=_RESTARTED if _is_restarted(exited, frame) else None,
         )
+
+
+def _oom_kills(exited: ExitedRank, frame: Frame) -> float | None:
+    """Beside one that was killed outright, by whom nobody has said."""
+    if exited.signal != signal.SIGKILL or exited.killed_by:
+        return None
+    return oom_kills({exited.cgroup} - {None}, frame) or None
 
 
 def _absent(each: MissingRank, scene: Scene) -> Verdict:

@@ -28,12 +28,14 @@ class Recompilation(RankRule):
     name = "recompiles after warm-up"
     short = "recompiles"
     severity = "info"
+    costs = ("compile",)
     severities = ("info", "warning")
     thresholds = {
         "warm_steps": Threshold(100.0, "count", "ours"),
         "warning_count": Threshold(8.0, "count", "dynamo's own limit of versions (pytorch)"),
     }
     hold_seconds = 0.0
+    look_seconds = 10.0
     clear_seconds = 30.0
     explains = ("RUN407",)
     next_step = (

@@ -31,6 +31,7 @@ class SkippedSteps(RankRule):
     severity = "warning"
     thresholds = {"skipped_ratio": Threshold(0.05, "ratio", "ours: of the last 100 steps")}
     hold_seconds = 0.0
+    look_seconds = 5.0
     next_step = "Look at the loss scale and the gradient norm; use bfloat16 where the GPU can."
 
     def judge_rank(

@@ -40,6 +40,7 @@ class StepTimeGrown(JobRule):
         "info_ratio": Threshold(0.10, "ratio", "gpuprof: 10 % for 3 minutes"),
         "warning_ratio": Threshold(0.25, "ratio", "gpuprof: 25 % for 3 minutes"),
     }
+    look_seconds = 10.0
     next_step = "See which phase has grown, and what else changed at that time."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

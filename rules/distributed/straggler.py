@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...probes.model.vocabulary import LONG_PHASES
 from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
 from ..rank_rule import NO_PROBE
 from ..rule import Rule, Scene, Threshold
 from ..stages import alike
-from ..waits.ranks import LONG_PHASES, WAITING_PHASES, rank_subject
+from ..waits.ranks import WAITING_PHASES, rank_subject
 
 STEPS = 10
 """So many of the newest steps are looked at: their median forgets a hiccup."""
@@ -71,6 +72,7 @@ class Straggler(Rule):
     severity = "warning"
     severities = ("info", "warning")
     hold_seconds = 10.0
+    look_seconds = 2.0
     explains = ("HW210", "HW211", "RUN430", "RUN436")
     thresholds = {
         "info_ratio": Threshold(0.10, "ratio", "TraceML: 10 % of a step"),

@@ -32,10 +32,12 @@ class UnevenMicroSteps(JobRule):
     name = "ranks accumulate unevenly"
     short = "uneven steps"
     severity = "warning"
+    costs = ("wait",)
     thresholds = {
         "uneven_ratio": Threshold(0.5, "ratio", "ours: of the steps; a last batch is none")
     }
     hold_seconds = 10.0
+    look_seconds = 5.0
     explains = ("RUN407",)
     next_step = (
         "Give all ranks the same number of micro-batches: drop_last=True, the same accumulation."

@@ -30,6 +30,7 @@ class OtherTenant(GpuRule):
     id = "ENV601"
     name = "other tenant"
     severity = "warning"
+    unpriced = "what the other one takes of the GPU is in none of the counters"
     needs = ("processes",)
     thresholds = {
         "memory_bytes": Threshold(500e6, "bytes", "ours; a bare CUDA context takes about as much"),

@@ -25,7 +25,9 @@ class PersistenceModeOff(HostRule):
     name = "persistence mode is off"
     short = "persistence"
     severity = "info"
+    unpriced = "only the start of a job takes longer"
     hold_seconds = 10.0
+    look_seconds = 10.0
     next_step = "Start nvidia-persistenced at boot, or run nvidia-smi -pm 1."
 
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:

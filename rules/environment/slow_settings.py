@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene
 
 _TRUE = frozenset({"1", "true", "yes", "on", "y"})
@@ -32,7 +33,9 @@ class SlowSettings(JobRule):
     id = "ENV602"
     name = "slow settings"
     severity = "info"
+    unpriced = NOT_KNOWN_HOW_MUCH
     hold_seconds = 10.0
+    look_seconds = 10.0
     next_step = "Unset what is not meant so, at the next start of the job."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ...probes.model.topology_frames import PlacementFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Rule, Scene, Threshold
 
 
@@ -29,6 +30,7 @@ class NumaMisplacement(Rule):
     name = "NUMA misplacement"
     short = "NUMA misplaced"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
         "off_node_ratio": Threshold(0.8, "ratio", "ours: of the time"),
@@ -36,6 +38,7 @@ class NumaMisplacement(Rule):
         "utilization_ratio": Threshold(0.9, "ratio", "project goals: healthy above"),
         "window_seconds": Threshold(60.0, "seconds", "ours"),
     }
+    look_seconds = 5.0
     explains = ("HW210", "INP701", "INP703", "RUN436")
     next_step = "Bind this rank to the CPUs and memory of its GPU's node when it starts."
 

@@ -6,6 +6,7 @@ from ...probes.model.process_frames import ProcessFrame
 from ...probes.model.process_readings import LimitsReading
 from ...probes.model.reading import key_of
 from ..finding import Evidence, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import (
     ProcessRule,
     Scene,
@@ -42,12 +43,14 @@ class OpenFilesNearLimit(ProcessRule):
     name = "open files near the limit"
     short = "open files"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     thresholds = {
         "warning_ratio": Threshold(0.80, "ratio", "gpud"),
         "error_ratio": Threshold(0.95, "ratio", "gpud; an error only while their number grows"),
     }
     hold_seconds = 15.0
+    look_seconds = 5.0
     next_step = (
         "Raise its limit now: prlimit --pid PID --nofile=65536, and find what is never closed."
     )

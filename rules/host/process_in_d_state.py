@@ -41,6 +41,7 @@ class ProcessInDState(ProcessRule):
     name = "process in D state"
     short = "in D state"
     severity = "warning"
+    unpriced = "what it costs is seen in what waits for it alone"
     severities = ("warning", "error")
     needs = ("state",)
     clear_seconds = 25.0

@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.process_readings import LimitsReading
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import JobRule, Scene, Threshold
 from ..trend import growth_per_second, seconds_left
 
@@ -32,6 +33,7 @@ class SharedMemoryNearlyFull(JobRule):
     name = "/dev/shm nearly full"
     short = "/dev/shm full"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     thresholds = {
         "warning_ratio": Threshold(0.80, "ratio", "ours; pytorch#5040"),
@@ -41,6 +43,7 @@ class SharedMemoryNearlyFull(JobRule):
         ),
     }
     hold_seconds = 15.0
+    look_seconds = 5.0
     next_step = (
         "Give the container a larger /dev/shm (--shm-size, --ipc=host), or lower num_workers."
     )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.host_frames import HostFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import HostRule, Scene, Threshold
 
 
@@ -26,6 +27,7 @@ class SwappingIn(HostRule):
     id = "HST109"
     name = "swapping in"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     needs = ("swap_in_bytes_per_second",)
     thresholds = {
         "swap_in_bytes_per_second": Threshold(1e6, "bytes_per_second", "gpuprof"),

@@ -19,6 +19,7 @@ class InputRule(JobRule):
     severity: ClassVar[Severity] = "warning"
     thresholds = {"data_wait_ratio": SHARE}
     hold_seconds = 20.0
+    look_seconds = 3.0
     explains: ClassVar[tuple[str, ...]] = CAUSED_BY_THESE
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -39,6 +39,7 @@ class CopiesToDeviceSlow(JobRule):
         ),
     }
     hold_seconds = 20.0
+    look_seconds = 3.0
     explains = ("HW210", "RUN436")
     next_step = "Pass pin_memory=True to the DataLoader and non_blocking=True to the copies."
 

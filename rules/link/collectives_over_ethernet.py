@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene, Threshold, is_multi_node
 from ._node_traffic import rdma_traffic, settled_for
 
@@ -34,6 +35,7 @@ class CollectivesOverEthernet(JobRule):
     name = "collectives over Ethernet"
     short = "over Ethernet"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
         "ethernet_bytes_per_second": Threshold(
             100e6, "bytes_per_second", "ours: both ways, which reading data alone does not do"
@@ -42,6 +44,7 @@ class CollectivesOverEthernet(JobRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 15.0
+    look_seconds = 3.0
     explains = ("HW210", "LNK511", "RUN430", "RUN436")
     next_step = "Start it with NCCL_DEBUG=INFO and read why NCCL chose NET/Socket over NET/IB."
 

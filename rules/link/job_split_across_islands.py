@@ -8,6 +8,7 @@ from ...probes.model.job_frames import JobFrame
 from ...probes.model.link_readings import PEER_OK
 from ...probes.model.topology_frames import Island, TopologyFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene, Threshold
 
 _ACCESS = "peer access between them"
@@ -35,6 +36,7 @@ class JobSplitAcrossIslands(JobRule):
     name = "job split across NVLink islands"
     short = "job split"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
         "pcie_ratio": Threshold(0.10, "ratio", "ours: of the PCIe link's limit"),
@@ -42,6 +44,7 @@ class JobSplitAcrossIslands(JobRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 10.0
+    look_seconds = 3.0
     explains = ("HW210", "RUN430", "RUN436")
     next_step = "Make one process group an island, so that only gradients cross between them."
 

@@ -4,6 +4,7 @@ from statistics import median_high
 
 from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, against_peers
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, peers_of
 from ._nvlink_rule import NvlinkRule
 
@@ -29,6 +30,7 @@ class NvlinkDown(NvlinkRule):
     id = "LNK503"
     name = "NVLink down"
     severity = "error"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     explains = ("HW210", "RUN430", "RUN436")
     next_step = "Look for Xid 74 or 144-150 in the kernel log, then drain and reset the GPU."

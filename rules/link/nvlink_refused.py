@@ -5,6 +5,7 @@ from collections import Counter
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.topology_frames import PeerAccess
 from ..finding import Evidence, Subject, Verdict
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene
 
 
@@ -29,6 +30,7 @@ class NvlinkRefused(JobRule):
     id = "LNK514"
     name = "NVLink refused"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     hold_seconds = 5.0
     explains = ("HW210", "LNK505", "RUN430", "RUN436")
     next_step = (

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Subject, Verdict
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import GpuRule, Scene, Threshold, peers_of
 from ._subjects import pcie_subject
 
@@ -28,6 +29,7 @@ class PcieLinkDegraded(GpuRule):
     name = "PCIe link degraded"
     short = "PCIe degraded"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     needs = (
         "pcie_generation",

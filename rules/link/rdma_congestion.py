@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.link_frames import PortFrame
 from ...probes.model.port_counters import COUNTERS
 from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold, unavailable_field
 from ..series import Series
 from ._ports import PortRule, count_evidence, errors
@@ -41,6 +42,7 @@ class RdmaCongestion(PortRule):
     name = "RDMA congestion"
     short = "RDMA congested"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     needs_any = ("wait_ticks", "rx_packets")
     thresholds = {

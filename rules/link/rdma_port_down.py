@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.link_frames import GONE, PortFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold
 from ._ports import ACTIVE, PortRule
 
@@ -29,6 +30,7 @@ class RdmaPortDown(PortRule):
     id = "LNK506"
     name = "RDMA port down"
     severity = "error"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     needs = ("state",)
     thresholds = {

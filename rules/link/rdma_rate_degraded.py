@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.link_frames import PortFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold
 from ._ports import ACTIVE, PortRule, same_role, siblings
 
@@ -47,6 +48,7 @@ class RdmaRateDegraded(PortRule):
     name = "RDMA rate degraded"
     short = "RDMA degraded"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     needs = ("rate_bytes_per_second",)
     thresholds = {"shortfall_ratio": Threshold(0.05, "ratio", "Azure: any; rates come in steps")}

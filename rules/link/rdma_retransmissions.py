@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.link_frames import PortFrame
 from ...probes.model.port_counters import NOT_PROOF, of_kind
 from ..finding import Severity, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold
 from ._ports import PortRule, count_evidence, errors
 
@@ -45,6 +46,7 @@ class RdmaRetransmissions(PortRule):
     name = "RDMA retransmissions"
     short = "RDMA resends"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning", "error")
     thresholds = {
         "packets": Threshold(1.0, "errors", "ours; ByteRobust: seen twice in 5 min"),

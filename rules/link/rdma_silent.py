@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene, Threshold, is_multi_node
 from ._node_traffic import rdma_traffic, settled_for, step_seconds
 
@@ -27,6 +28,7 @@ class RdmaSilent(JobRule):
     name = "no RDMA traffic"
     short = "RDMA silent"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
         "bytes_per_second": Threshold(1e6, "bytes_per_second", "ours: about nothing"),
         "steps": Threshold(3.0, "count", "ours"),

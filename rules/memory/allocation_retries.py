@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rank_rule import RankRule
 from ..rule import Scene, Threshold
 
@@ -30,11 +31,13 @@ class AllocationRetries(RankRule):
     name = "allocation retries"
     short = "retries"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
         "retries": Threshold(1.0, "count", "ours: any within a minute"),
         "warm_steps": Threshold(20.0, "count", "ours: the first steps find their sizes"),
     }
     hold_seconds = 0.0
+    look_seconds = 5.0
     clear_seconds = 30.0
     explains = ("MEM301", "RUN407", "RUN436")
     next_step = "Lower what a step needs, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.host_frames import CgroupFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import CgroupRule, Scene, Threshold
 from ..trend import growth_per_second, seconds_left
 
@@ -27,6 +28,7 @@ class HostMemoryLimit(CgroupRule):
     name = "host memory near its limit"
     short = "host memory"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     needs = ("memory_used_bytes",)
     thresholds = {
@@ -34,6 +36,7 @@ class HostMemoryLimit(CgroupRule):
         "error_ratio": Threshold(0.97, "ratio", "gpuprof; an error only while it grows"),
     }
     hold_seconds = 10.0
+    look_seconds = 2.0
     explains = ("HST109",)
     next_step = "Raise the memory limit, or use fewer loader workers, before the kernel kills one."
 

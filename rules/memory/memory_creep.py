@@ -5,6 +5,7 @@ import itertools
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import RankRule
 from ..rule import Scene, Threshold
 from ..trend import seconds_left
@@ -34,6 +35,7 @@ class MemoryCreep(RankRule):
     name = "device memory creeps up"
     short = "memory creep"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     thresholds = {
         "growth_bytes": Threshold(float(1 << 30), "bytes", "TraceML: 1 GiB over 50 steps"),
@@ -41,6 +43,7 @@ class MemoryCreep(RankRule):
         "error_seconds": Threshold(900.0, "seconds", "ours: time to save a checkpoint"),
     }
     hold_seconds = 20.0
+    look_seconds = 10.0
     next_step = "Save a checkpoint, and find what keeps tensors: gputop probe PID memory-snapshot."
 
     def judge_rank(

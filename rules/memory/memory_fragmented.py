@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import RankRule
 from ..rule import Scene, Threshold
 
@@ -28,12 +29,14 @@ class MemoryFragmented(RankRule):
     name = "fragmented device memory"
     short = "fragmented"
     severity = "info"
+    unpriced = NO_LOSS_YET
     severities = ("info", "warning")
     thresholds = {
         "fragmented_ratio": Threshold(0.30, "ratio", "stormlog"),
         "reserved_ratio": Threshold(0.30, "ratio", "TraceML: of the device"),
         "used_ratio": Threshold(0.95, "ratio", "ours: from there on it is short of memory"),
     }
+    look_seconds = 5.0
     explains = ("MEM301", "MEM303")
     next_step = "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True at the next start."
 

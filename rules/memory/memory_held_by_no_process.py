@@ -35,6 +35,7 @@ class MemoryHeldByNoProcess(GpuRule):
     name = "memory held by no live process"
     short = "memory held"
     severity = "warning"
+    unpriced = "memory alone is lost to it, and no time"
     needs = ("memory_used_bytes", "processes")
     thresholds = {
         "memory_bytes": Threshold(_GIB, "bytes", "ours; pytorch#1085, Megatron#3684"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Severity, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import RankRule
 from ..rule import Scene, Threshold
 
@@ -28,11 +29,13 @@ class NearOutOfMemory(RankRule):
     name = "near out of memory"
     short = "near OOM"
     severity = "info"
+    unpriced = NO_LOSS_YET
     severities = ("info", "warning")
     thresholds = {
         "info_ratio": Threshold(0.92, "ratio", "TraceML"),
         "warning_ratio": Threshold(0.97, "ratio", "TraceML, gpuprof"),
     }
+    look_seconds = 5.0
     explains = ("MEM301",)
     next_step = "Lower what a step needs before a longer batch ends the job."
 

@@ -27,6 +27,7 @@ class OutOfMemoryKill(CgroupRule):
     name = "killed: host out of memory"
     short = "OOM kill"
     severity = "error"
+    unpriced = "what a killed process had done is lost: that is not in the ledger"
     severities = ("info", "error")
     needs = ("oom_kills",)
     hold_seconds = 0.0

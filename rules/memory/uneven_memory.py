@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import NO_PROBE, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 from ..stages import alike
@@ -40,12 +41,14 @@ class UnevenMemory(JobRule):
     name = "ranks need memory unevenly"
     short = "uneven memory"
     severity = "info"
+    unpriced = NO_LOSS_YET
     severities = ("info", "warning")
     thresholds = {
         "uneven_ratio": Threshold(0.30, "ratio", "TraceML: 20/30 %"),
         "info_used_ratio": Threshold(0.50, "ratio", "TraceML: with pressure 30/50 %"),
         "warning_used_ratio": Threshold(0.92, "ratio", "TraceML: near out of memory"),
     }
+    look_seconds = 5.0
     next_step = "Balance what the ranks hold, or move what the fullest gathers elsewhere."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

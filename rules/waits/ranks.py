@@ -6,13 +6,17 @@ from collections.abc import Iterable
 
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Subject
+from .graph import Key
 
 KEPT_WAITING = "kept waiting"
 """Signal of whoever waits for the rank that a finding is about."""
 WAITING_PHASES = frozenset({"backward", "comm", "sync"})
 """In these ranks wait for each other."""
-LONG_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
-"""These take long by their nature."""
+
+
+def rank_key(rank: RankFrame) -> Key:
+    """Of a rank in the graph."""
+    return Key("rank", str(rank.pid))
 
 
 def rank_subject(job: JobFrame, rank: RankFrame) -> Subject:

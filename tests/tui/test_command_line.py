@@ -71,7 +71,7 @@ def test_help_names_every_command() -> None:
     ("command", "said"),
     [
         ("attach", "PID of a process of the job"),
-        ("diagnose", "how long to watch, 1 to 3600 (30)"),
+        ("diagnose", "how long to watch, 1 to 3600 (30; of a recording"),
         ("diagnose", "1 something is wrong, 2 it could not look"),
         ("stacks", "Take the Python stacks of every rank"),
         ("doctor", "PID of the process to examine"),
@@ -105,7 +105,10 @@ def test_a_terminal_without_a_screen_gets_one_frame_and_the_reason() -> None:
     [
         (["--onse"], "did you mean --once?"),
         (["dmeo"], "did you mean demo?"),
-        (["help"], "attach, diagnose, stacks, doctor, run, probe, demo, rules or collect"),
+        (
+            ["help"],
+            "attach, diagnose, stacks, doctor, run, probe, demo, rules, serve, record, replay, cut, stream or collect",
+        ),
         (["demo", "gpu-losst", "--once"], "did you mean gpu-lost?"),
         (["demo", "zzz", "--once"], "healthy, input-bound"),
         (["--format", "yaml", "--once"], "text or json"),

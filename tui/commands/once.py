@@ -154,8 +154,8 @@ def _look(watch: Watch, options: Namespace) -> Judgement:
     with Deadline(watch, options.timeout) as deadline:
         for number, judgement in enumerate(watch.judgements()):
             deadline.came()
-            if number < watch.past_samples:
-                continue
+            if number < watch.past_samples or options.source:
+                continue  # of a recording the last frame is the one that was asked for
             time.take(judgement.frame)
             needed = _needed_seconds(judgement.frame, options)
             if watch.past_samples or time.seconds >= needed:

@@ -7,15 +7,21 @@ from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.signals import UNITS, signal_named
-from ...rules.finding import Evidence, Finding, NotEvaluated, Subject
+from ...probes.model.vocabulary import Origin
+from ...rules.finding import Evidence, Finding, NotEvaluated, PriceBasis, Subject
 from . import format
 from .lines import plain, whole_words, width_of
 
 SURE_FROM = 0.8
 """Confidence from which a finding is reported without it."""
 
-_LEAST_PRICE = 0.005
+LEAST_PRICE = 0.005
+"""Of the time; less is not told."""
 _ALL = 0.995
+_BASES: dict[PriceBasis, str] = {
+    "account": "from the ledger",
+    "symptom": "by what it explains",
+}
 _HOUR_SECONDS = 3600.0
 _CONTAINER_ID = re.compile(r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])")
 """Of 64 digits, of which the runtimes themselves show the first twelve."""
@@ -98,7 +104,7 @@ def price_text(finding: Finding, *, whole: bool = True) -> str:
         whole: with what it has cost so far; else the share alone, unless that is all of it.
     """
     ratio, seconds = finding.lost_ratio, finding.lost_gpu_seconds
-    if not ratio or ratio < _LEAST_PRICE or (ratio >= _ALL and not whole):
+    if not ratio or ratio < LEAST_PRICE or (ratio >= _ALL and not whole):
         return ""
     text = f"costs {format.quantity(ratio, 'ratio')} of the time"
     if whole and seconds is not None and seconds >= 1.0:
@@ -106,11 +112,27 @@ def price_text(finding: Finding, *, whole: bool = True) -> str:
     return text
 
 
-def gpu_time_text(seconds: float) -> str:
+def price_line(finding: Finding) -> str:
+    """As `price_text`; where there is no price, why."""
+    if finding.lost_ratio is None:
+        return f"cannot be priced: {finding.price.reason}" if finding.price.reason else ""
+    text = price_text(finding)
+    if not text:
+        return "" if finding.lost_ratio >= LEAST_PRICE else "costs no time now"
+    basis = _BASES.get(finding.price.basis, "")
+    how = ", ".join(filter(None, (basis, _unless_measured(finding.price.origin))))
+    return f"{text} ({how})" if how else text
+
+
+def _unless_measured(origin: Origin | None) -> str:
+    return "" if origin in (None, "measured") else str(origin)
+
+
+def gpu_time_text(seconds: float, unit: str = "GPU") -> str:
     """``1.2 GPU-hours``, ``40 GPU-seconds``."""
     if seconds >= _HOUR_SECONDS / 10:
-        return f"{seconds / _HOUR_SECONDS:.1f} GPU-hours"
-    return f"{seconds:.0f} GPU-seconds"
+        return f"{seconds / _HOUR_SECONDS:.1f} {unit}-hours"
+    return f"{seconds:.0f} {unit}-seconds"
 
 
 def age_seconds(finding: Finding, now_seconds: float) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...probes.jobs.job_labels import CELLS
 from ...rules.finding import SEVERITY_ORDER, Evidence, Finding, Severity
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.finding_words import (
     age_seconds,

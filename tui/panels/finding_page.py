@@ -11,7 +11,7 @@ from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
     of_one_kind,
-    price_text,
+    price_line,
     same_kind_text,
     subject_text,
     sureness_text,
@@ -78,8 +78,11 @@ def _times(finding: Finding, frame: Frame, width: int) -> list[Line]:
     ]
     if finding.cleared_seconds is not None:
         parts.append(f"gone at {format.clock(finding.cleared_seconds)}")
-    parts += [sureness_text(finding, below=1.0), price_text(finding)]
-    return paragraph(f" {DOT} ".join(filter(None, parts)), width, "dim", first="")
+    parts.append(sureness_text(finding, below=1.0))
+    lines = paragraph(f" {DOT} ".join(filter(None, parts)), width, "dim", first="")
+    price = price_line(finding)
+    role = "dim" if finding.lost_ratio is None else "strong"
+    return [*lines, *(paragraph(plain(price), width, role, first="") if price else [])]
 
 
 def _title(title: str, width: int) -> Line:

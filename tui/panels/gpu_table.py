@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from ...probes.jobs.job_labels import CELLS
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.job_frames import RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
 from ..drawing.explanations import Section, column_terms

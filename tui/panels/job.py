@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...rules.progress import not_counted, overdue_seconds
 from ..drawing import format
-from ..drawing.explanations import Section, Term, drawn_terms
+from ..drawing.explanations import Section, Term, drawn_terms, panel_text
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
 from ..drawing.rank_words import exact_name, name_of_rank
@@ -100,12 +100,13 @@ def explained_job(view: View, job: JobFrame | None, width: int, height: int) -> 
     if job is None:
         return []
     text = draw_job(view, job, width, height).text
-    summary = drawn_terms(SUMMARY_TERMS, text)
+    summary = drawn_terms(SUMMARY_TERMS, panel_text(text, name_words(job)).partition("\n")[0])
     sections = [Section("The job", summary)] if summary else []
     sections.append(ranks_explained(job, width))
-    if "Step time" in text:
-        charts = drawn_terms([*STEP_TERMS, *PHASE_TERMS], text)
-        sections.append(Section("Steps and phases", charts))
+    if chart := panel_text(text, "Step time"):
+        terms = drawn_terms(STEP_TERMS, chart)
+        terms += drawn_terms(PHASE_TERMS, panel_text(text, "Phases of a step"))
+        sections.append(Section("Steps and phases", terms))
     if any(rank.phase for rank in job.ranks) and "Last " in text:
         sections.append(timeline_explained(job))
     return sections

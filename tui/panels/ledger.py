@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ...rules.account.entries import ENTRIES
+from ...rules.account.minute import origin, shares
 from ...rules.finding import Account
-from ...rules.ledger import origin, shares
 from ..drawing import bars
 from ..drawing.finding_words import runs_text
 from ..drawing.glyphs import BLOCK, SHADES
@@ -18,23 +19,10 @@ from ..session.view import View
 
 ALIKE = 0.05
 """Ranks whose shares differ by less are drawn as one where there is little room."""
-LETTERS = {
-    "compute": SHADES[0],
-    "data": "d",
-    "h2d": "h",
-    "comm": "~",
-    "stalled": "!",
-    "checkpoint": "k",
-    "eval": "e",
-    "compile": "c",
-    "startup": "u",
-    "gc": "g",
-    "sync": "s",
-    "idle": "i",
-    "other": ".",
-}
+LETTERS = {kind.name: kind.letter or SHADES[0] for kind in ENTRIES.values()}
 """Where there are no colors to tell them apart."""
-_FIRST = ("compute", "data", "h2d", "comm", "stalled")
+_FIRST = ("compute", "data", "h2d", "comm", "wait", "stalled")
+_LAST = ("other", "unexplained")
 _WORTH_SAYING = 0.005
 _LARGE = 0.1
 _LEAST_BAR = 8
@@ -141,8 +129,8 @@ def _names(reported: Sequence[Row]) -> list[str]:
         name for row in reported for name, share in row.shares.items() if share >= _WORTH_SAYING
     }
     ordered = [name for name in _FIRST if name in worth]
-    ordered += sorted(worth - {*_FIRST, "other"})
-    return ordered + (["other"] if "other" in worth else [])
+    ordered += sorted(worth - {*_FIRST, *_LAST})
+    return ordered + [name for name in _LAST if name in worth]
 
 
 def _line(row: Row, words: Sequence[str], form: _Form) -> Line:
@@ -185,7 +173,8 @@ def letter_of(name: str) -> str:
 
 
 def _role(name: str) -> str:
-    return "compute" if name == "compute" else PHASE_ROLES.get(name, "other")
+    kind = ENTRIES.get(name)
+    return kind.role if kind else PHASE_ROLES.get(name, "other")
 
 
 def _name(account: Account) -> str:

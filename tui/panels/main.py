@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...probes.model.process_frames import ProcessFrame
-from ...rules.ledger import covered_seconds
+from ...rules.account.minute import covered_seconds
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
+from ..drawing.lost_time import lost_line
 from ..drawing.target import Block
 from ..session.view import View
 from .finding_lines import Cause, causes, finding_block, wanted_rows
@@ -108,11 +109,18 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     findings = finding_rows(picture.room - title, wanted, processes, title)
     block = finding_block(view, scene.causes, picture.findings_width, findings)
     below = len(block.lines) + title
-    accounts = view.judgement.accounts
+    accounts = view.judgement.minutes
     ledger = ledger_rows(picture.room - below, len(accounts), processes, title)
     if ledger:
+        lost = lost_line(view.judgement)
         name = f"Where the last {max(1.0, covered_seconds(accounts)):.0f} s went"
-        picture.add(heading(name, width), ledger_block(view, accounts, width, ledger))
+        picture.add(
+            heading(name, width, lost and f"{DOT} {lost}"),
+            ledger_block(view, accounts, width, ledger),
+        )
+        spare = picture.room - below - min(processes, 4) - 2
+        if not title and lost and spare > 0:
+            picture.add(None, Block.of([LineBuilder(width).gap(2).add(lost, "dim").line()]))
     picture.add(heading("Findings", width, _finding_note(view, scene.causes, width)), block)
     _add_processes(picture, scene)
 

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ...probes.jobs.command_line import is_descriptor
-from ...probes.jobs.job_labels import CELLS
 from ...probes.model.process_frames import ProcessFrame
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out
 from ..drawing.explanations import Section, column_terms

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...probes.jobs.job_labels import CELLS
 from ...probes.model.topology_frames import SELF, GpuPlace, PlacementFrame, TopologyFrame
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.explanations import Section, Term, drawn_terms
 from ..drawing.glyphs import DASH, DOT
@@ -235,9 +235,9 @@ LEVELS = (
 
 def explained(text: str) -> Section:
     """For the help: what of the matrix stands in a picture."""
-    facts = [Term(fact.title, fact.about) for fact in _FACTS]
-    shown = [term for term in LEVELS if term.name in text or (term.name == "NVn" and " NV" in text)]
-    return Section("Topology", [*drawn_terms(facts, text), *shown])
+    header = next((line for line in text.splitlines() if re.match(r"[ \w]* island\b", line)), "")
+    facts = drawn_terms([Term(fact.title, fact.about) for fact in _FACTS], header)
+    return Section("Topology", [*facts, *drawn_terms(LEVELS, re.sub(r"\bNV\d+\b", "NVn", text))])
 
 
 def _row(

@@ -13,11 +13,12 @@ from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
     not_evaluated_reasons,
-    price_text,
+    price_line,
     subject_text,
     sureness_text,
 )
 from ..drawing.lines import plain_text
+from ..drawing.lost_time import lost_line
 from ..drawing.missing import silent_gpus, silent_words, why_no_gpus
 from ..drawing.rank_words import exact_name
 from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
@@ -43,6 +44,8 @@ def as_text(
         lines += _finding_lines(finding)
     doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
     partial = bool(ended or doubts)
+    lost = lost_line(judgement, job)
+    lines += [f"{lost[0].upper()}{lost[1:]}."] if lost else []
     lines += [*_verdict(findings, partial, unread=bool(silent_gpus(frame))), *doubts]
     if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
@@ -111,7 +114,7 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
     doubts = ", ".join(filter(None, (sureness_text(finding), seen)))
     who = subject_text(finding.subject) + (f" ({doubts})" if doubts else "")
     yield f"{finding.severity.upper()} {finding.id} {finding.name}: {who}"
-    price = price_text(finding)
+    price = price_line(finding)
     if price:
         yield f"    {price}"
     for each in finding.evidence:

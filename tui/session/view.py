@@ -7,13 +7,13 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from ...probes.jobs.job_labels import job_labels
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.messages import Reply
 from ...rules.finding import Finding, Judgement
 from ...rules.history import History
+from ...rules.job_labels import job_labels
 from ..drawing.target import Target
 
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]

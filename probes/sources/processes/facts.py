@@ -110,6 +110,10 @@ class FactsReader:
             facts.in_process_group = may_train and (known or in_process_group(files.folder))
         return facts
 
+    def may_inspect(self, facts: Facts) -> bool:
+        """Whether the kernel shows this user what it hides of others' processes."""
+        return self._effective_user in (0, facts.user_id)
+
     def denied(self, facts: Facts) -> str:
         """Why something of the process may not be read, and what would help."""
         if facts.user_id == self._effective_user:
@@ -183,15 +187,16 @@ class FactsReader:
             return  # of somebody else, or without files: then nothing tells
 
     def _add_environment(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
+        if stat.state in "ZX":  # it cannot even be opened
+            facts.missing["environment"] = _ENDED
+            return
         try:
             data = files.read_once("environ", _ENVIRONMENT_BYTES)
         except PermissionError:
             facts.missing["environment"] = self.denied(facts)
             return
         facts.environment = parse_environment(data)
-        if not data and stat.state in "ZX":
-            facts.missing["environment"] = _ENDED
-        elif data and b"=" not in data:
+        if data and b"=" not in data:
             facts.missing["environment"] = OVER_ENVIRONMENT
 
     def _add_directory(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:

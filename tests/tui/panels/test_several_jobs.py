@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
-from gputop.probes.jobs.job_labels import CELLS, job_labels
 from gputop.probes.model.frame import Frame
 from gputop.probes.model.job_frames import JobFrame, RankFrame
 from gputop.probes.simulator.node import SimulatedNode
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Judgement
+from gputop.rules.job_labels import CELLS, job_labels
 from gputop.tui.drawing.finding_words import subject_text, subjects_text
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.panels.gpu_table import gpu_block

@@ -46,8 +46,17 @@ from support.tui_watch import UNIX, played, view
 
 JSON = Path(__file__).parents[2] / "fixtures/json"
 ENVELOPE = {
-    *("schema_version", "findings", "rules_not_evaluated", "jobs", "ledger", "last_minute"),
-    *("seen_duration_seconds", "entries", "missing"),
+    *(
+        "schema_version",
+        "findings",
+        "rules_not_evaluated",
+        "jobs",
+        "ledger",
+        "last_minute",
+        "watch",
+    ),
+    *("seen_duration_seconds", "unseen_duration_seconds", "since_timestamp_seconds"),
+    *("entries", "missing"),
     *("python_version", "torch_version", "page", "steps_total", "instruments", "pid"),
 }
 """Keys that are no field of a record of ours."""
@@ -286,7 +295,7 @@ def test_evidence_names_the_public_field() -> None:
 )
 def test_the_ledger_says_what_the_screen_shows(scenario: str) -> None:
     judgement = played(scenario)[1]
-    lines = ledger_block(view(judgement), judgement.accounts, 240, 99).lines
+    lines = ledger_block(view(judgement), judgement.minutes, 240, 99).lines
     rows = [text_of(line) for line in lines]
     shown = {row.split()[0]: dict(re.findall(r"(\w+) +(\d+) %", row)) for row in rows}
     frame = decoded(frame_json(judgement))

@@ -73,7 +73,7 @@ class Totals:
         now = frame.monotonic_seconds
         passed = 0.0 if self._last_seconds is None else now - self._last_seconds
         self._last_seconds = now
-        accounts = {account.pid: account for account in judgement.accounts}
+        accounts = {account.pid: account for account in judgement.minutes}
         for job in frame.running:
             for rank in job.ranks:
                 total = self._of.setdefault(key_of(rank), RankTotal())

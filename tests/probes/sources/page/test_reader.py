@@ -24,7 +24,7 @@ from gputop.probes.sources.page.reader import PageReader
 from fixtures.pages import FACTS, GAUGES, SECOND, C, MadePage, step, trained_page
 
 Read = Callable[[MadePage], PageReader]
-TOO_DEAR = "off: the probe took 3.1% of the time, this most of it"
+TOO_COSTLY = "off: the probe took 3.1% of the time, this most of it"
 LONG_UP = 3600 * SECOND
 """A moment on a machine that has been up for longer than the oldest step of a test."""
 
@@ -223,7 +223,7 @@ def test_steps_are_off_until_one_ends_after_that_moment(
     [
         ("on", None),
         ("off: named in GPUTOP_PROBE_OFF", None),
-        (TOO_DEAR, f"optimizer: {TOO_DEAR}"),
+        (TOO_COSTLY, f"optimizer: {TOO_COSTLY}"),
     ],
 )
 def test_a_probe_of_before_that_does_not_say_that_steps_are_off(

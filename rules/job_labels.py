@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..model.job_frames import JobFrame
+from ..probes.model.job_frames import JobFrame
 
 CELLS = 8
 """The longest."""
