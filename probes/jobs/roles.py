@@ -44,6 +44,8 @@ class Roles:
         self._parents = {pid: self._find_parent(process) for pid, process in self.by_pid.items()}
         # Parents before children, whatever order pids and start times have.
         self.order = sorted(self.by_pid, key=lambda pid: (self._depth(pid), pid))
+        self._given: dict[int, Identity | None] = {}
+        """By the variables that each was started with."""
         self.identities = self._find_identities()
 
     @cached_property
@@ -59,14 +61,13 @@ class Roles:
 
     @cached_property
     def wrapping(self) -> frozenset[int]:
-        """Processes above one that has the same identity and shows itself as a rank, as they do not."""
+        """Processes above one that was started with the same name and shows itself as a rank, as they do not."""
         return frozenset(
             above
             for pid in self.by_pid
             if self.identities[pid] is not None and self._is_no_aide(pid)
             for above in self.above(pid)
-            if not self._shows_itself(above)
-            and same_rank(self.identities[above], self.identities[pid])
+            if not self._shows_itself(above) and self._share_a_name(above, pid)
         )
 
     @cached_property
@@ -186,7 +187,7 @@ class Roles:
         A child with the variables of its parent is what the parent is, also where that has changed its own since.
         """
         found: dict[int, Identity | None] = {}
-        given: dict[int, Identity | None] = {}
+        given = self._given
         for pid in self.order:
             process, above = self.by_pid[pid], self.parent(pid) or 0
             inherited = process.environment_inherited or "environment" in process.missing
@@ -202,9 +203,9 @@ class Roles:
         probe = self._probes.get(pid)
         if probe is None or probe.rank is None:
             return None
-        told = Identity(
-            probe.rank, probe.local_rank, probe.world_size, given.master if given else ""
-        )
+        known = given or Identity(None)
+        size = known.world_size if probe.world_size is None else probe.world_size
+        told = Identity(probe.rank, probe.local_rank, size, known.master)
         return None if same_rank(told, given) else told
 
     def _is_candidate(self, pid: int) -> bool:
@@ -228,6 +229,12 @@ class Roles:
         return process.in_process_group and any(
             each.in_process_group and each.pid != pid and self.parent(each.pid) == parent
             for each in self.by_pid.values()
+        )
+
+    def _share_a_name(self, above: int, pid: int) -> bool:
+        given = self._given[pid]
+        return same_rank(self.identities[above], self.identities[pid]) or (
+            given is not None and same_rank(self._given[above], given)
         )
 
     def _is_stray_worker(self, pid: int) -> bool:

@@ -168,8 +168,7 @@ def explained(view: View, width: int) -> Section:
 
 def _several(view: View) -> bool:
     """Whether it must be told of which job a rank is."""
-    labels = view.job_labels
-    return bool(labels) and any(job in labels for job, _ in _ranks(view).values())
+    return bool(view.job_labels) and len({job for job, _ in _ranks(view).values()}) > 1
 
 
 @lru_cache(16)

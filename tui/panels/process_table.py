@@ -68,8 +68,9 @@ def table_header(view: View, width: int) -> Line:
 
 def _several(view: View) -> bool:
     """Whether it must be told of which job a rank is."""
-    labels = view.job_labels
-    return bool(labels) and any(process.job_id in labels for process in view.frame.processes)
+    if not view.job_labels:
+        return False
+    return len({process.job_id for process in view.frame.processes} - {None}) > 1
 
 
 def row_block(view: View, row: ProcessRow, width: int) -> Block:

@@ -205,6 +205,15 @@ def test_the_probe_has_the_word_over_what_the_environment_said_at_the_start() ->
     assert job.ranks[1].workers == (30,)
 
 
+def test_a_probe_that_knows_its_number_alone_takes_nothing_from_what_the_environment_tells() -> (
+    None
+):
+    processes = [process(20, environment=env(0, 32)), process(21, environment=env(1, 32))]
+    (job,) = group_jobs(processes, [], [probe(20, 0, None), probe(21, 1, None)]).jobs
+    assert (numbers(job), job.world_size) == ([(20, 0), (21, 1)], 32)
+    assert [rank.local_rank for rank in job.ranks] == [0, 1]
+
+
 def test_variables_set_after_the_start_are_seen_in_what_multiprocessing_started() -> None:
     processes = [process(20), process(30, 20, SPAWNED, env(1)), process(31, 20, SPAWNED, env(1))]
     (job,) = group_jobs(processes, gpus(20)).jobs
@@ -249,6 +258,16 @@ def test_ranks_that_multiprocessing_started_below_a_nodes_own_rank(on_gpus: bool
     (job,) = group_jobs(processes, gpus(20, 21) if on_gpus else []).jobs
     assert numbers(job) == [(20, None), (21, None)]
     assert job.launcher_pid in (10, None)
+
+
+def test_what_started_ranks_that_tell_their_own_numbers_is_no_rank_itself() -> None:
+    alone = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "x", "MASTER_PORT": "1"}
+    processes = [process(10, environment=alone)]
+    processes += [process(20 + at, 10, SPAWNED, alone, in_process_group=True) for at in range(2)]
+    probes = [probe(10, 0, 1), probe(20, 0, 2), probe(21, 1, 2)]
+    (job,) = group_jobs(processes, [], probes).jobs
+    assert (numbers(job), job.world_size) == ([(20, 0), (21, 1)], 2)
+    assert job.launcher_pid == 10
 
 
 def test_ranks_that_were_forked_and_are_in_a_process_group() -> None:
