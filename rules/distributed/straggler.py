@@ -20,7 +20,7 @@ RECENT_SECONDS = 120.0
 AROUND_SECONDS = 30.0
 _IN_COLLECTIVES = frozenset({"comm"})
 
-_IN_BACKWARD = "in collectives and backward"
+_IN_BACKWARD = "in_collectives_and_backward_ratio"
 
 Shares = Mapping[str, float]
 """Phase → median share of a step that is spent in it."""
@@ -93,15 +93,27 @@ class Straggler(Rule):
         much = late.delay >= self.limit["warning_ratio"]
         limit = self.limit["warning_ratio" if much else "info_ratio"]
         around, advice = _around(late, scene)
-        waited = "waits in collectives" if late.distinguished else _IN_BACKWARD
+        waited = "waits_in_collectives_ratio" if late.distinguished else _IN_BACKWARD
         return Verdict(
             subject=rank_subject(job, late.rank),
             holds=True,
             severity="warning" if much else "info",
             confidence=0.9 if late.distinguished else 0.6,
             evidence=(
-                compared("delay of the others in a step", late.delay, limit, "ratio"),
-                against_peers(f"in {late.phase}", late.spends, late.others_spend, "ratio"),
+                compared(
+                    "others_delay_ratio",
+                    late.delay,
+                    limit,
+                    "ratio",
+                    label="delay of the others in a step",
+                ),
+                against_peers(
+                    "late_phase_ratio",
+                    late.spends,
+                    late.others_spend,
+                    "ratio",
+                    label=f"in {late.phase}",
+                ),
                 against_peers(waited, late.waits, late.others_wait, "ratio"),
                 *around,
             ),
