@@ -41,7 +41,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """One number (or word) that proves the finding."""
 
     signal: str
-    """Field of the frame it was read from, or a plain name for a derived one."""
+    """Its name for programs: the field of the frame it was read from; of a derived one a name like those
+    of fields, with the unit at its end."""
+    label: str = ""
+    """For people, where the name does not make good words (`signal_named`)."""
     value: float | str | None
     threshold: float | None = None
     unit: str = ""
@@ -59,6 +62,7 @@ def compared(
     threshold: float | None,
     unit: str,
     *,
+    label: str = "",
     origin: Origin = "measured",
     mean_seconds: float | None = None,
 ) -> Evidence:
@@ -68,6 +72,7 @@ def compared(
         comparison = "≥" if value >= threshold else "<"
     return Evidence(
         signal=signal,
+        label=label,
         value=value,
         threshold=threshold,
         unit=unit,
@@ -83,11 +88,13 @@ def against_peers(
     peers: float | None,
     unit: str,
     *,
+    label: str = "",
     mean_seconds: float | None = None,
 ) -> Evidence:
     """A number beside the median of its peers."""
     return Evidence(
         signal=signal,
+        label=label,
         value=value,
         threshold=peers,
         unit=unit,

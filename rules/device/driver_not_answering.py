@@ -104,7 +104,9 @@ class DriverNotAnswering(Rule):
                 compared("age_seconds", age, self.limit["age_seconds"], "seconds"),
                 _how_many(silent, frame),
                 Evidence(
-                    signal="source nvml", value=(source.reason or source.status) if source else None
+                    signal="nvml_source",
+                    label="source nvml",
+                    value=(source.reason or source.status) if source else None,
                 ),
             ),
         )
@@ -117,8 +119,16 @@ class DriverNotAnswering(Rule):
 
 def _how_many(silent: Mapping[int, GpuFrame], frame: Frame) -> Evidence:
     if not frame.gpus:
-        return Evidence(signal="gpus known", value="none: the driver hangs before it lists them")
-    return Evidence(signal="gpus not answering", value=f"{len(silent)} of {len(frame.gpus)}")
+        return Evidence(
+            signal="gpus_known",
+            label="GPUs known",
+            value="none: the driver hangs before it lists them",
+        )
+    return Evidence(
+        signal="gpus_not_answering",
+        label="GPUs not answering",
+        value=f"{len(silent)} of {len(frame.gpus)}",
+    )
 
 
 def _hung_seconds(frame: Frame) -> float:

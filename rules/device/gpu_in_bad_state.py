@@ -61,8 +61,8 @@ def _bad(gpu: GpuFrame) -> Verdict:
         holds=True,
         severity="error" if certain else "warning",
         evidence=(
-            Evidence(signal="driver says", value=fault_text(gpu.fault_code)),
-            Evidence(signal="failed calls", value=_calls(gpu.failed_calls)),
+            Evidence(signal="driver_fault", label="driver says", value=fault_text(gpu.fault_code)),
+            Evidence(signal="failed_calls", value=_calls(gpu.failed_calls)),
             Evidence(signal="pci_bus_id", value=gpu.pci_bus_id),
         ),
         next_step=remedy(gpu.fault_code, gpu.index),

@@ -55,4 +55,4 @@ class GpuLost(Rule):
 def _code(gpu: GpuFrame) -> tuple[Evidence, ...]:
     if not gpu.fault_code:
         return ()
-    return (Evidence(signal="driver says", value=fault_text(gpu.fault_code)),)
+    return (Evidence(signal="driver_fault", label="driver says", value=fault_text(gpu.fault_code)),)

@@ -61,7 +61,7 @@ class UncorrectableMemoryError(GpuRule):
             severity="error" if witness else "warning",
             name="memory error before this watch" if before else None,
             evidence=(
-                compared("uncorrected errors", float(count), self.limit["errors"], "errors"),
+                compared("uncorrected_errors", float(count), self.limit["errors"], "errors"),
                 *(before_evidence(gpu, "ecc_uncorrected") if before else ()),
                 *((witness,) if witness else ()),
                 Evidence(

@@ -144,15 +144,16 @@ class UtilizationWithoutWork(GpuRule):
                 else ()
             ),
             *(
-                (self._mean("power of its limit", seen.power, "power_ratio"),)
+                (self._mean("power_ratio", seen.power, "power_ratio", "power of its limit"),)
                 if seen.power is not None
                 else ()
             ),
         )
 
-    def _mean(self, signal: str, value: float | None, limit: str) -> Evidence:
+    def _mean(self, signal: str, value: float | None, limit: str, label: str = "") -> Evidence:
         window = self.limit["window_seconds"]
-        return compared(signal, value, self.limit[limit], "ratio", mean_seconds=window)
+        most = self.limit[limit]
+        return compared(signal, value, most, "ratio", label=label, mean_seconds=window)
 
 
 def _waits_in(gpu: GpuFrame, spins: bool, scene: Scene) -> frozenset[str]:

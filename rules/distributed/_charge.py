@@ -126,16 +126,21 @@ def _evidence(charge: Charge) -> Iterator[Evidence]:
     thing = _THINGS.get(charge.on.kind) if charge.on else None
     if thing == _THINGS["timer"] and charge.movement.polls:
         thing = _LOOKED_FOR
-    yield Evidence(signal="waits for", value=thing, origin="inferred")
+    yield Evidence(signal="waits_for", value=thing, origin="inferred")
     word = charge.movement.witness.long_word if charge.movement.work == "own work" else None
-    yield Evidence(signal="its own function", value=word or None, origin="sampled")
+    yield Evidence(
+        signal="own_function", label="its own function", value=word or None, origin="sampled"
+    )
     yield from _of_waiters(charge)
 
 
 def _of_waiters(charge: Charge) -> Iterator[Evidence]:
     if not charge.waiters:
         yield Evidence(
-            signal="nobody waits for it yet; no step for", value=charge.seconds, unit="seconds"
+            signal="no_step_seconds",
+            label="nobody waits for it yet; no step for",
+            value=charge.seconds,
+            unit="seconds",
         )
         return
     yield Evidence(signal=KEPT_WAITING, value=names_of(charge.waiters))
@@ -143,9 +148,13 @@ def _of_waiters(charge: Charge) -> Iterator[Evidence]:
     yield waiting_evidence(charge.waited_seconds, waiting)
     if rendezvous_waits(charge.waits):
         words = "the rendezvous: this rank has not joined"
-        yield Evidence(signal="the others wait in", value=words, origin="sampled")
+        yield Evidence(
+            signal="others_wait_in", label="the others wait in", value=words, origin="sampled"
+        )
     if any(each.rank.pid in charge.waits.spins for each in waiting):
-        yield Evidence(signal="their GPUs", value="only spin, with flat power")
+        yield Evidence(
+            signal="waiting_gpus", label="their GPUs", value="only spin, with flat power"
+        )
 
 
 def waiting_evidence(seconds: float, waiting: Iterable[Movement]) -> Evidence:

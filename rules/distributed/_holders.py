@@ -20,7 +20,7 @@ from ..waits.other_threads import gil_owner, threads_of
 from ..waits.ranks import rank_key
 
 _MOST_NAMED = 4
-OOM_KILLS = "kills for want of memory in its control group since this watch began"
+OOM_KILLS = "oom_kills_since_start"
 _HELD_BY = {
     "pipe": "its other end is with",
     "fifo": "its other end is with",
@@ -58,7 +58,7 @@ def of_children(rank: RankFrame, scene: Scene) -> Iterator[Evidence]:
         kills = oom_kills({child.cgroup}, scene.frame) if killed else 0
         if kills:
             words += f"; {OOM_KILLS}: {kills}"
-        yield Evidence(signal="dead child", value=words)
+        yield Evidence(signal="dead_child", value=words)
 
 
 def of_holders(charge: Charge, scene: Scene) -> Iterator[Evidence]:
@@ -68,7 +68,7 @@ def of_holders(charge: Charge, scene: Scene) -> Iterator[Evidence]:
         return
     if thing.kind == "socket" and not thing.name.startswith("socket:"):
         words = f"{thing.name}, nothing came for {charge.movement.seconds:.0f} s"
-        yield Evidence(signal="connected to", value=words)
+        yield Evidence(signal="connected_to", value=words)
     process = scene.frame.process(charge.rank.pid)
     if thing.kind in ("file lock", "fifo") and (process is None or process.blocked_on is None):
         yield Evidence(signal="file", value=f"{thing.call} {thing.name}")
@@ -127,7 +127,9 @@ def _cycle(charge: Charge) -> Iterator[Evidence]:
     ]
     others = [key for key in names if all(e.on.kind == "meeting" for e in out.get(key, ()))]
     words += [f"{_name(key, charge.job)} waits for the others" for key in others]
-    yield Evidence(signal="they wait for each other", value="; ".join(words))
+    yield Evidence(
+        signal="wait_for_each_other", label="they wait for each other", value="; ".join(words)
+    )
 
 
 def _name(key: Key, job: JobFrame) -> str:
@@ -141,7 +143,12 @@ def of_threads(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     owner = gil_owner(rank, scene.frame)
     if owner is not None:
         words = f"thread {_thread(owner)}"
-        yield Evidence(signal="the interpreter is held by", value=words, origin="sampled")
+        yield Evidence(
+            signal="interpreter_held_by",
+            label="the interpreter is held by",
+            value=words,
+            origin="sampled",
+        )
     if charge.on is None or charge.on.kind != "lock":
         return
     threads = threads_of(rank, scene.frame)
@@ -150,10 +157,20 @@ def of_threads(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     others = [each for each in threads if not each.main]
     if others:
         named = "; ".join(map(_thread, others[:_MOST_NAMED]))
-        yield Evidence(signal="its other Python threads", value=named, origin="sampled")
+        yield Evidence(
+            signal="other_python_threads",
+            label="its other Python threads",
+            value=named,
+            origin="sampled",
+        )
         return
     words = "none: no thread is left that could let it go on; one that should have may have ended"
-    yield Evidence(signal="its other Python threads", value=words, origin="sampled")
+    yield Evidence(
+        signal="other_python_threads",
+        label="its other Python threads",
+        value=words,
+        origin="sampled",
+    )
 
 
 def _thread(thread: StackThreadReading) -> str:
@@ -174,7 +191,7 @@ def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
         "there": "until a file is there",
     }[loop.until]
     yield Evidence(
-        signal="looks again", value=f"{until}: {loop.text} (line {loop.line})", origin="sampled"
+        signal="looks_again", value=f"{until}: {loop.text} (line {loop.line})", origin="sampled"
     )
 
 

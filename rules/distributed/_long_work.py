@@ -43,4 +43,9 @@ class LongWork(ChargeRule):
         yield from super().more_evidence(charge, scene)
         longest = charge.rank.longest_phases.get(charge.movement.work)
         if longest is not None:
-            yield Evidence(signal="longest before", value=longest, unit="seconds")
+            yield Evidence(
+                signal="longest_before_seconds",
+                label="longest before",
+                value=longest,
+                unit="seconds",
+            )

@@ -76,11 +76,16 @@ class RankExited(Rule):
         waiting = _waiting_for(exited, frame)
         xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == exited.pid), None)
         evidence = (
-            Evidence(signal="ended by", value=how(exited)),
-            Evidence(signal="killed by", value=exited.killed_by or None),
+            Evidence(signal="ended_by", value=how(exited)),
+            Evidence(signal="killed_by", value=exited.killed_by or None),
             Evidence(signal=OOM_KILLS, value=_oom_kills(exited, frame)),
             Evidence(signal="xid", value=xid),
-            Evidence(signal="others that ended after it", value=others or None, unit="processes"),
+            Evidence(
+                signal="ended_after_it",
+                label="others that ended after it",
+                value=others or None,
+                unit="processes",
+            ),
             Evidence(signal=KEPT_WAITING, value=names_of(waiting) if waiting else None),
         )
         return Verdict(
@@ -114,8 +119,13 @@ def _absent(each: MissingRank, scene: Scene) -> Verdict:
         holds=True,
         confidence=0.8,
         evidence=(
-            Evidence(signal="ended by", value="nobody saw how; it is not there"),
-            Evidence(signal="ranks that should be here", value=float(each.expected)),
+            Evidence(signal="ended_by", value="nobody saw how; it is not there"),
+            Evidence(
+                signal="expected_ranks",
+                label="ranks that should be here",
+                value=float(each.expected),
+                unit="count",
+            ),
             Evidence(signal=KEPT_WAITING, value=names_of(each.job.ranks)),
         ),
         since_monotonic_seconds=scene.frame.monotonic_seconds - each.seconds,

@@ -81,7 +81,12 @@ class StepTimeGrown(JobRule):
                     unit="seconds",
                     mean_seconds=_RECENT_SECONDS,
                 ),
-                Evidence(signal="step_seconds_before", value=usual, unit="seconds"),
+                Evidence(
+                    signal="usual_step_seconds",
+                    label="step time before",
+                    value=usual,
+                    unit="seconds",
+                ),
             ),
             lost_ratio=grown / (1.0 + grown),
         )

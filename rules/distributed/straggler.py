@@ -24,7 +24,7 @@ _IN_COLLECTIVES = frozenset({"comm"})
 
 _COMPUTE = frozenset({"forward", "backward", "optimizer"})
 _UNLIKE = "Give the rank on the slower model less of the work, or GPUs of one model to the job."
-_IN_BACKWARD = "in collectives and backward"
+_IN_BACKWARD = "in_collectives_and_backward_ratio"
 
 Shares = Mapping[str, float]
 """Phase → median share of a step that is spent in it."""
@@ -100,17 +100,33 @@ class Straggler(Rule):
         much = late.delay >= self.limit["warning_ratio"] and not model
         limit = self.limit["warning_ratio" if much else "info_ratio"]
         around, advice = ((), _UNLIKE) if model else _around(late, scene)
-        waited = "waits in collectives" if late.distinguished else _IN_BACKWARD
+        waited = "waits_in_collectives_ratio" if late.distinguished else _IN_BACKWARD
         return Verdict(
             subject=rank_subject(job, late.rank),
             holds=True,
             severity="warning" if much else "info",
             confidence=0.9 if late.distinguished else 0.6,
             evidence=(
-                compared("delay of the others in a step", late.delay, limit, "ratio"),
-                against_peers(f"in {late.phase}", late.spends, late.others_spend, "ratio"),
+                compared(
+                    "others_delay_ratio",
+                    late.delay,
+                    limit,
+                    "ratio",
+                    label="delay of the others in a step",
+                ),
+                against_peers(
+                    "late_phase_ratio",
+                    late.spends,
+                    late.others_spend,
+                    "ratio",
+                    label=f"in {late.phase}",
+                ),
                 against_peers(waited, late.waits, late.others_wait, "ratio"),
-                *((Evidence(signal="GPU of another model", value=model),) if model else ()),
+                *(
+                    (Evidence(signal="other_gpu_model", label="GPU of another model", value=model),)
+                    if model
+                    else ()
+                ),
                 *around,
             ),
             next_step=advice,

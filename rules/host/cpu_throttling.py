@@ -67,7 +67,7 @@ class CpuThrottling(CgroupRule):
                 *self._pressure(group, scene),
                 Evidence(signal="cpu_quota_cores", value=group.cpu_quota_cores, unit="cores"),
                 Evidence(signal="cpu_cores", value=_used(group, scene.frame), unit="cores"),
-                compared("least utilization_ratio", loaded, self.limit["healthy_ratio"], "ratio"),
+                compared("least_utilization_ratio", loaded, self.limit["healthy_ratio"], "ratio"),
             ),
         )
 

@@ -75,10 +75,10 @@ class NumaMisplacement(Rule):
             severity="warning" if slowed else "info",
             confidence=0.9 if bound or (runs and stays) else 0.7,
             evidence=(
-                Evidence(signal="GPU's node", value=str(placement.gpu_node)),
-                Evidence(signal="may run on CPUs", value=placement.cpus),
-                compared("runs elsewhere", away, self.limit["off_node_ratio"], "ratio"),
-                compared("memory near", local, self.limit["local_memory_ratio"], "ratio"),
+                Evidence(signal="gpu_numa_node", label="GPU's node", value=str(placement.gpu_node)),
+                Evidence(signal="allowed_cpu_list", label="may run on CPUs", value=placement.cpus),
+                compared("runs_elsewhere_ratio", away, self.limit["off_node_ratio"], "ratio"),
+                compared("memory_near_ratio", local, self.limit["local_memory_ratio"], "ratio"),
                 compared("utilization_ratio", busy, self.limit["utilization_ratio"], "ratio"),
             ),
         )

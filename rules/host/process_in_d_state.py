@@ -76,7 +76,7 @@ class ProcessInDState(ProcessRule):
             evidence=(
                 Evidence(signal="state", value="D"),
                 Evidence(signal="wait_channel", value=process.wait_channel),
-                Evidence(signal="waits for", value=wait, origin="inferred"),
+                Evidence(signal="waits_for", value=wait, origin="inferred"),
                 Evidence(
                     signal="voluntary_switches_per_second",
                     value=process.voluntary_switches_per_second,

@@ -188,13 +188,27 @@ class TooFewCores(Rule):
             severity="warning" if waits else "info",
             confidence=0.9 if waits else 0.5,
             evidence=(
-                compared("cores available", cores.available, cores.needed, "cores"),
+                compared(
+                    "available_cpu_cores",
+                    cores.available,
+                    cores.needed,
+                    "cores",
+                    label="cores available",
+                ),
                 Evidence(signal="ranks", value=float(len(cores.ranks)), unit="processes"),
                 Evidence(
-                    signal="loader workers", value=float(sum(cores.workers)), unit="processes"
+                    signal="loader_workers", value=float(sum(cores.workers)), unit="processes"
                 ),
                 Evidence(signal="allowed_cpus", value=_narrowest(cores), unit="cores"),
-                *((Evidence(signal="cores used", value=used, unit="cores"),) if used else ()),
+                *(
+                    (
+                        Evidence(
+                            signal="used_cpu_cores", label="cores used", value=used, unit="cores"
+                        ),
+                    )
+                    if used
+                    else ()
+                ),
                 *self._waits(cores),
             ),
         )
@@ -214,9 +228,19 @@ class TooFewCores(Rule):
             severity=severity,
             confidence=0.9 if users else 0.7,
             evidence=(
-                Evidence(signal="who takes them", value=users_text(users)),
-                Evidence(signal="cores used by others", value=worst.others, unit="cores"),
-                Evidence(signal="cores used by the job", value=worst.used, unit="cores"),
+                Evidence(signal="taken_by", label="who takes them", value=users_text(users)),
+                Evidence(
+                    signal="others_cpu_cores",
+                    label="cores used by others",
+                    value=worst.others,
+                    unit="cores",
+                ),
+                Evidence(
+                    signal="job_cpu_cores",
+                    label="cores used by the job",
+                    value=worst.used,
+                    unit="cores",
+                ),
                 Evidence(signal="job", value=worst.job.name),
                 *self._waits(worst),
             ),
@@ -225,14 +249,15 @@ class TooFewCores(Rule):
         )
 
     def _waits(self, cores: _Cores) -> tuple[Evidence, ...]:
-        pressure = self.limit["pressure_cpu_ratio"]
+        pressure, own = self.limit["pressure_cpu_ratio"], cores.own_pressure
         return (
             compared("run_delay_ratio", cores.delay, self.limit["run_delay_ratio"], "ratio"),
             compared(
-                "pressure_cpu_ratio" if cores.own_pressure is None else "CPU pressure of its group",
+                "pressure_cpu_ratio" if own is None else "cgroup_pressure_cpu_ratio",
                 cores.pressure,
                 pressure,
                 "ratio",
+                label="" if own is None else "CPU pressure of its group",
                 mean_seconds=WINDOW_SECONDS,
             ),
         )

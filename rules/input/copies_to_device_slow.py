@@ -66,7 +66,8 @@ class CopiesToDeviceSlow(JobRule):
             evidence=(
                 found.evidence("copy_ratio", self.limit["copy_ratio"]),
                 Evidence(
-                    signal="bytes_per_second_while_copying",
+                    signal="copied_bytes_per_second",
+                    label="while copying",
                     value=rate,
                     unit="bytes_per_second",
                     threshold=self.limit["slow_bytes_per_second"] if rate is not None else None,

@@ -70,9 +70,24 @@ class CollectivesOverEthernet(JobRule):
             holds=True,
             confidence=0.95 if reported.get("NCCL_IB_DISABLE") in _OFF else 0.8,
             evidence=(
-                compared("Ethernet both ways", least, limit, "bytes_per_second"),
-                compared("RDMA against Ethernet", share, self.limit["rdma_ratio"], "ratio"),
-                *(Evidence(signal=name, value=value) for name, value in reported.items()),
+                compared(
+                    "ethernet_bytes_per_second",
+                    least,
+                    limit,
+                    "bytes_per_second",
+                    label="Ethernet both ways",
+                ),
+                compared(
+                    "rdma_to_ethernet_ratio",
+                    share,
+                    self.limit["rdma_ratio"],
+                    "ratio",
+                    label="RDMA against Ethernet",
+                ),
+                *(
+                    Evidence(signal=name.lower(), label=name, value=value)
+                    for name, value in reported.items()
+                ),
             ),
             next_step="Start it without NCCL_IB_DISABLE, which keeps NCCL off the RDMA ports."
             if reported.get("NCCL_IB_DISABLE") in _OFF

@@ -11,7 +11,7 @@ from ..finding import Evidence, Subject, Verdict, compared
 from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene, Threshold
 
-_ACCESS = "peer access between them"
+_ACCESS = "peer_access"
 
 
 class JobSplitAcrossIslands(JobRule):
@@ -68,10 +68,24 @@ class JobSplitAcrossIslands(JobRule):
             severity="warning" if crosses or waits else "info",
             confidence=0.95 if crosses and waits else 0.8 if crosses or waits else 0.5,
             evidence=(
-                Evidence(signal="NVLink islands", value=" | ".join(map(_reported, touched))),
-                compared("PCIe of its limit", pcie, self.limit["pcie_ratio"], "ratio"),
-                compared("phase comm", comm, self.limit["comm_ratio"], "ratio"),
-                *(() if access is None else (Evidence(signal=_ACCESS, value=access),)),
+                Evidence(
+                    signal="nvlink_islands",
+                    label="NVLink islands",
+                    value=" | ".join(map(_reported, touched)),
+                ),
+                compared(
+                    "pcie_of_limit_ratio",
+                    pcie,
+                    self.limit["pcie_ratio"],
+                    "ratio",
+                    label="PCIe of its limit",
+                ),
+                compared("comm_ratio", comm, self.limit["comm_ratio"], "ratio", label="phase comm"),
+                *(
+                    ()
+                    if access is None
+                    else (Evidence(signal=_ACCESS, label="peer access between them", value=access),)
+                ),
             ),
             next_step=_split(job, touched),
         )

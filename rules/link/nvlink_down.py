@@ -48,8 +48,8 @@ class NvlinkDown(NvlinkRule):
             holds=True,
             severity="error" if dropped else "warning",
             evidence=(
-                against_peers("NVLinks up", float(up), usual, "links"),
-                Evidence(signal="links down", value=_named(links)),
+                against_peers("nvlinks_up", float(up), usual, "links", label="NVLinks up"),
+                Evidence(signal="links_down", value=_named(links)),
             ),
         )
 

@@ -60,12 +60,12 @@ class NvlinkErrors(NvlinkRule):
                     "per_second",
                 ),
                 compared(
-                    "replays and recoveries",
+                    "replays_and_recoveries",
                     float(retries),
                     self.limit["replays_and_recoveries"],
                     "errors",
                 ),
-                Evidence(signal="worst link", value=str(worst.link) if worst else None),
+                Evidence(signal="worst_link", value=str(worst.link) if worst else None),
             ),
         )
 

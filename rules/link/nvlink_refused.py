@@ -52,10 +52,19 @@ class NvlinkRefused(JobRule):
             holds=True,
             confidence=0.9,
             evidence=(
-                Evidence(signal="pairs refused", value=float(len(refused)), unit="count"),
-                Evidence(signal="first of them", value=f"GPU {first.one} and GPU {first.two}"),
-                Evidence(signal="peer access over NVLink", value=why),
-                Evidence(signal="NVLinks between them", value=float(first.links), unit="links"),
+                Evidence(signal="pairs_refused", value=float(len(refused)), unit="count"),
+                Evidence(
+                    signal="first_refused_pair",
+                    label="first of them",
+                    value=f"GPU {first.one} and GPU {first.two}",
+                ),
+                Evidence(signal="nvlink_peer_access", label="peer access over NVLink", value=why),
+                Evidence(
+                    signal="nvlinks_between",
+                    label="NVLinks between them",
+                    value=float(first.links),
+                    unit="links",
+                ),
             ),
         )
 

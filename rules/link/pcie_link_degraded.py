@@ -65,7 +65,7 @@ class PcieLinkDegraded(GpuRule):
             severity="info" if alike else "warning",
             evidence=(
                 *_below(gpu),
-                Evidence(signal="card and slot", value=_ends(gpu)),
+                Evidence(signal="card_and_slot", value=_ends(gpu)),
                 Evidence(signal="utilization_ratio", value=busy, unit="ratio", mean_seconds=window),
                 Evidence(
                     signal="peers", value="all alike" if alike else "differ" if peers else None
@@ -88,7 +88,7 @@ def _degraded(gpu: GpuFrame) -> bool:
 def _below(gpu: GpuFrame) -> tuple[Evidence, ...]:
     """Generation and width, as far as they are not what they could be."""
     pairs = (
-        ("pcie_generation", gpu.pcie_generation, gpu.pcie_generation_max, ""),
+        ("pcie_generation", gpu.pcie_generation, gpu.pcie_generation_max, "count"),
         ("pcie_width", gpu.pcie_width, gpu.pcie_width_max, "lanes"),
     )
     return tuple(

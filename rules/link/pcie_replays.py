@@ -58,7 +58,9 @@ class PcieReplays(GpuRule):
             subject=subject,
             holds=per_minute >= most,
             evidence=(
-                compared("pcie_replays", per_minute, most, "per_minute"),
+                compared(
+                    "pcie_replays_per_minute", per_minute, most, "per_minute", label="PCIe replays"
+                ),
                 Evidence(
                     signal="pcie_replays_since_start",
                     value=float(gpu.pcie_replays_since_start or 0),

@@ -6,7 +6,7 @@ from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold
 from ._ports import ACTIVE, PortRule
 
-_CHANGES = "changes of state"
+_CHANGES = "state_changes"
 
 
 class RdmaPortDown(PortRule):

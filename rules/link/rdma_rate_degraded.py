@@ -89,10 +89,15 @@ class RdmaRateDegraded(PortRule):
                     "bytes_per_second",
                 ),
                 Evidence(
-                    signal="trained as", value=f"{port.lanes}X {port.speed}" if port.speed else None
+                    signal="trained_as", value=f"{port.lanes}X {port.speed}" if port.speed else None
                 ),
                 Evidence(signal="siblings", value=_reported(rate, others)),
-                Evidence(signal="best before", value=before, unit="bytes_per_second"),
+                Evidence(
+                    signal="best_bytes_per_second",
+                    label="best before",
+                    value=before,
+                    unit="bytes_per_second",
+                ),
             ),
             next_step=None
             if fell_behind

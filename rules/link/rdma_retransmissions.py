@@ -78,7 +78,7 @@ class RdmaRetransmissions(PortRule):
             severity="info" if harmless else severity,
             confidence=0.5 if harmless else 0.9,
             evidence=(
-                compared("retransmissions in a minute", grown, self.limit["packets"], "errors"),
+                compared("retransmissions_in_a_minute", grown, self.limit["packets"], "errors"),
                 *count_evidence(port, "retransmission"),
             ),
             next_step="Out-of-sequence alone: see whether the fabric routes adaptively."

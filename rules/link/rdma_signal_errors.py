@@ -58,7 +58,7 @@ class RdmaSignalErrors(PortRule):
             holds=True,
             severity="error" if sustained else "warning",
             evidence=(
-                compared("errors in a minute", grown, self.limit["errors"], "errors"),
+                compared("errors_in_a_minute", grown, self.limit["errors"], "errors"),
                 *count_evidence(port, "signal"),
             ),
         )

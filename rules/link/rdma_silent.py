@@ -62,12 +62,19 @@ class RdmaSilent(JobRule):
             confidence=0.9 if step is not None else 0.7,
             evidence=(
                 compared(
-                    "RDMA bytes_per_second",
+                    "rdma_bytes_per_second",
                     traffic.most,
                     self.limit["bytes_per_second"],
                     "bytes_per_second",
+                    label="RDMA",
                 ),
-                Evidence(signal="silent for", value=seconds, unit="seconds"),
-                Evidence(signal="ranks here", value=f"{len(job.ranks)} of {job.world_size}"),
+                Evidence(
+                    signal="silent_seconds", label="silent for", value=seconds, unit="seconds"
+                ),
+                Evidence(
+                    signal="local_ranks",
+                    label="ranks here",
+                    value=f"{len(job.ranks)} of {job.world_size}",
+                ),
             ),
         )

@@ -66,7 +66,7 @@ class TcpRetransmissions(HostRule):
             evidence=(
                 compared("retransmitted_ratio", share, limit, "ratio"),
                 compared("segments_per_second", rate, fewest, "per_second"),
-                Evidence(signal="busiest interface", value=_busiest(host)),
+                Evidence(signal="busiest_interface", value=_busiest(host)),
             ),
         )
 

@@ -61,7 +61,10 @@ class DeviceMemoryNearlyFull(GpuRule):
             severity=severity,
             evidence=(
                 compared(
-                    "memory used of available", ratio, self.limit[f"{severity}_ratio"], "ratio"
+                    "memory_used_of_available_ratio",
+                    ratio,
+                    self.limit[f"{severity}_ratio"],
+                    "ratio",
                 ),
                 compared("memory_used_bytes", float(used), float(room), "bytes"),
             ),

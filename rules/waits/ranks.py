@@ -8,7 +8,7 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Subject
 from .graph import Key
 
-KEPT_WAITING = "kept waiting"
+KEPT_WAITING = "kept_waiting"
 """Signal of whoever waits for the rank that a finding is about."""
 WAITING_PHASES = frozenset({"backward", "comm", "sync"})
 """In these ranks wait for each other."""

@@ -231,7 +231,7 @@ def test_a_rank_on_a_slower_model_is_told_as_that() -> None:
 
     found = play(mixed, 20).one("RUN407")
     assert (found.severity, found.subject.rank) == ("info", VICTIM)
-    assert evidence(found, "GPU of another model").value == "NVIDIA L4"
+    assert evidence(found, "other_gpu_model").value == "NVIDIA L4"
     assert play(script, 20).one("RUN407").severity == "warning"
 
 

@@ -44,6 +44,7 @@ from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
 
+from support.evidence_names import wrong_evidence
 from support.unmeasured import unmeasured
 
 UNIX = 1_800_000_000.0
@@ -222,6 +223,9 @@ def play(
     assert not judge.broken, judge.broken
     reported = {(each.id, each.severity) for judged in judgements for each in judged.findings}
     assert reported <= DECLARED, reported - DECLARED
+    found = (finding for judged in judgements for finding in judged.findings)
+    wrong = {why for finding in found for why in wrong_evidence(finding.evidence)}
+    assert not wrong, wrong
     return Played(judgements, judge)
 
 

@@ -38,10 +38,15 @@ def words_of(signal: str) -> str:
     return plain(signal.replace("_", " "))
 
 
+def label_of(evidence: Evidence) -> str:
+    """What a piece of evidence is, for people."""
+    return plain(evidence.label) or words_of(evidence.signal)
+
+
 def evidence_text(evidence: Evidence) -> str:
     """``temperature 86 °C ≥ 85 °C``."""
     value = plain(format.quantity(evidence.value, evidence.unit))
-    text = f"{words_of(evidence.signal)} {value}"
+    text = f"{label_of(evidence)} {value}"
     if evidence.threshold is not None and evidence.comparison:
         limit = format.quantity(evidence.threshold, evidence.unit)
         if evidence.comparison == "against":

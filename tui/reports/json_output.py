@@ -5,6 +5,7 @@ All fields are printed, also those that hold their default, so that a record alw
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -17,6 +18,7 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.link_frames import PortFrame
 from ...probes.model.link_readings import WAIT_TICK_BYTES
 from ...rules.finding import Account, Evidence, Judgement
+from ..drawing.finding_words import label_of
 from .json_names import EVERYWHERE, PROBE_STATUS, RECORDS, SIGNAL_RECORDS, Changed, Public
 
 JSON_SCHEMA_VERSION = 2
@@ -122,6 +124,7 @@ class Output:
             _tell_unknown_wait(record, printed)
         elif isinstance(record, Evidence):
             printed["signal"] = public_signal(record.signal)
+            printed["label"] = label_of(record)
         return printed
 
     def _changed(self, public: Changed, value: Any, record: msgspec.Struct) -> float | None:
@@ -205,12 +208,13 @@ def public_names(record: type) -> Mapping[str, Public]:
 
 @cache
 def public_signal(signal: str) -> str:
-    """What evidence names is a field's public name, or words."""
+    """What evidence names is a field's public name, or one that its rule made like those."""
     for record in SIGNAL_RECORDS:
         public = public_names(record).get(signal)
         if public is not None:
             return public.name if isinstance(public, Changed) else public
-    return signal
+    length = re.fullmatch(r"(.*?)(_duration|_age)?_seconds", signal)
+    return f"{length[1]}{length[2] or '_duration'}_seconds" if length else signal
 
 
 def _missing(missing: Mapping[str, str], names: Mapping[str, Public]) -> dict[str, str]:

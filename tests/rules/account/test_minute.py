@@ -39,7 +39,9 @@ def hidden(judged: Judgement) -> tuple[Judgement, tuple[Finding, ...]]:
         return replace(rank, phases_last_minute=spent)
 
     findings = tuple(
-        replace(finding, evidence=(Evidence(signal="in collectives and backward", value=0.5),))
+        replace(
+            finding, evidence=(Evidence(signal="in_collectives_and_backward_ratio", value=0.5),)
+        )
         if finding.id == "RUN407"
         else finding
         for finding in judged.findings

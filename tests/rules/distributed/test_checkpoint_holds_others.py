@@ -60,5 +60,5 @@ def test_the_limit_is_twice_what_the_job_has_needed_before(past: float, severity
     played = play(saved_before(past, again=130.0), 240, interval=2.0)
     finding = played.one("RUN419")
     assert finding.severity == severity
-    longest = evidence(finding, "longest before").value
+    longest = evidence(finding, "longest_before_seconds").value
     assert longest == pytest.approx(past, abs=6.0)

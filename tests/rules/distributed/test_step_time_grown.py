@@ -24,7 +24,7 @@ def test_slower_steps_are_told_as_a_change(after: float, severity: str) -> None:
     found = play(pace(lambda at: 1.0 if at < 60 else after), 245).one("RUN436")
     assert (found.severity, found.subject.kind) == (severity, "job")
     assert evidence(found, "step_seconds").value == after
-    assert evidence(found, "step_seconds_before").value == 1.0
+    assert evidence(found, "usual_step_seconds").value == 1.0
     assert found.lost_ratio == pytest.approx(1.0 - 1.0 / after)
 
 

@@ -25,10 +25,10 @@ from support.straggler_scenes import (
 def test_the_rank_that_is_late_in_every_step_is_named() -> None:
     found = play(training(only_victim(LATE, WAITS)), 20).one("RUN407")
     assert (found.subject.rank, found.subject.gpu, found.severity) == (VICTIM, VICTIM, "warning")
-    delay = evidence(found, "delay of the others in a step")
+    delay = evidence(found, "others_delay_ratio")
     assert delay.value == pytest.approx(0.38)
     assert delay.threshold == 0.2
-    data = evidence(found, "in data")
+    data = evidence(found, "late_phase_ratio")
     assert data.value == pytest.approx(0.4)
     assert data.threshold == pytest.approx(0.02)
     assert found.confidence == 0.9

@@ -21,7 +21,7 @@ def copies(share: float, rate: float | None) -> Script:
 
 def test_slow_copies_want_pinned_memory() -> None:
     found = play(copies(0.25, 1e9), 60).one("INP705")
-    rate = evidence(found, "bytes_per_second_while_copying")
+    rate = evidence(found, "copied_bytes_per_second")
     assert rate.value == pytest.approx(4e9, rel=0.05)
     assert rate.comparison == "<"
     assert "pin_memory" in found.next_step

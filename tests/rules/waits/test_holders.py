@@ -136,7 +136,7 @@ def test_a_lock_held_by_a_rank_that_works_makes_that_one_the_cause() -> None:
 def test_a_lock_held_by_a_rank_that_waits_for_this_one_is_a_cycle() -> None:
     played = play(waiting(FILE_LOCK, lock_of(holder(rank_pid(0)))), 30)
     assert reported(played) == {"RUN406": VICTIM}
-    words = str(evidence(played.one("RUN406"), "they wait for each other").value)
+    words = str(evidence(played.one("RUN406"), "wait_for_each_other").value)
     assert f"rank {VICTIM} waits for /data/x.lock" in words
     assert "rank 0 waits for the others" in words
 
@@ -150,7 +150,7 @@ def test_two_ranks_that_wait_for_each_others_locks_are_one_cycle() -> None:
     script = everybody(FILE_LOCK, OWN, victims=frozenset({2, 3}))
     played = play(looked(script, look(2, 3), look(3, 2)), 30)
     assert reported(played) == {"RUN406": 2}
-    words = str(evidence(played.one("RUN406"), "they wait for each other").value)
+    words = str(evidence(played.one("RUN406"), "wait_for_each_other").value)
     assert "rank 2 waits for /data/2.lock" in words
     assert "rank 3 waits for /data/3.lock" in words
 
@@ -188,7 +188,7 @@ def dead(**fields: Any) -> dict[str, Any]:
 
 
 def child_words(played: Played, rule: str) -> list[str]:
-    return [str(each.value) for each in played.one(rule).evidence if each.signal == "dead child"]
+    return [str(each.value) for each in played.one(rule).evidence if each.signal == "dead_child"]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_a_unix_socket_of_a_killed_child_is_told_and_that_of_a_living_one_is_not
 def test_the_far_end_of_a_socket_is_named_and_for_how_long_nothing_came() -> None:
     script = waiting(SOCKET, lambda at: waits_for(VICTIM, at, "socket", "10.0.0.3:2049"))
     finding = play(script, FROM + 30).one("HST125")
-    words = str(evidence(finding, "connected to").value)
+    words = str(evidence(finding, "connected_to").value)
     assert words.startswith("10.0.0.3:2049, nothing came for ")
     assert not [each for each in finding.evidence if each.signal == "far end"], "not on this node"
 
@@ -264,7 +264,7 @@ def test_a_mutex_names_the_thread_that_owns_it_and_a_cycle_both() -> None:
     cycle = play(waiting(LOCK, mutex(True)), 30)
     assert reported(cycle) == {"RUN406": VICTIM}
     assert "thread 5555 waits for" in str(
-        evidence(cycle.one("RUN406"), "they wait for each other").value
+        evidence(cycle.one("RUN406"), "wait_for_each_other").value
     )
 
 
@@ -299,7 +299,7 @@ def queueing(*threads: StackThreadReading) -> Script:
 def test_a_queue_that_no_thread_is_left_to_fill_is_told_without_a_probe() -> None:
     played = play(queueing(MAIN), MINUTE)
     assert reported(played) == {"RUN406": 0}
-    words = str(evidence(played.one("RUN406"), "its other Python threads").value)
+    words = str(evidence(played.one("RUN406"), "other_python_threads").value)
     assert words.startswith("none: no thread is left")
     assert "may have ended" in words
 
@@ -311,17 +311,17 @@ def test_a_queue_that_a_thread_may_fill_is_left_alone() -> None:
 def test_other_threads_are_named_where_the_main_one_is_in_a_lock() -> None:
     script = with_threads(everybody(LOCK, OWN), MAIN, OTHER)
     finding = play(script, 30).one("RUN406")
-    words = evidence(finding, "its other Python threads").value
+    words = evidence(finding, "other_python_threads").value
     assert words == "reader at reader (data.py:8), which sleeps"
 
 
 def test_the_thread_that_holds_the_interpreter_is_named() -> None:
     owner = msgspec.structs.replace(OTHER, owns_gil=True, active=True)
     finding = play(with_threads(everybody(LOCK, OWN), MAIN, owner), 30).one("RUN406")
-    words = evidence(finding, "the interpreter is held by").value
+    words = evidence(finding, "interpreter_held_by").value
     assert words == "thread reader at reader (data.py:8), which runs"
     free = play(with_threads(everybody(LOCK, OWN), MAIN, OTHER), 30).one("RUN406")
-    assert not [each for each in free.evidence if each.signal == "the interpreter is held by"]
+    assert not [each for each in free.evidence if each.signal == "interpreter_held_by"]
 
 
 def polling(until: str) -> Script:
@@ -352,7 +352,7 @@ def waking(victim: Mapping[str, Any], times: int) -> Script:
 def test_a_loop_that_looks_for_a_lock_file_is_told_without_a_probe(until: str) -> None:
     played = play(polling(until), MINUTE)
     assert reported(played) == {"RUN406": 0}
-    words = str(evidence(played.one("RUN406"), "looks again").value)
+    words = str(evidence(played.one("RUN406"), "looks_again").value)
     assert "lock file" in words
     assert "while path.exists() (line 7)" in words
 

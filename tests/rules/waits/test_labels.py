@@ -160,7 +160,7 @@ def test_the_file_is_named() -> None:
 
     finding = play(locked, MINUTE).one("RUN406")
     assert evidence(finding, "file").value == "locks /data/cache.lock"
-    assert evidence(finding, "waits for").value == "a file lock"
+    assert evidence(finding, "waits_for").value == "a file lock"
 
 
 EVALUATING = frames("train.py:evaluate_model:88", "train.py:main:111")

@@ -161,7 +161,7 @@ def with_rank_stopped(state: str, *, named: bool) -> View:
     found = msgspec.structs.replace(
         finding("RUN423", "rank stopped", "warning", 3),
         subject=subject,
-        evidence=(Evidence(signal="kept waiting", value="ranks 0, 1"),),
+        evidence=(Evidence(signal="kept_waiting", value="ranks 0, 1"),),
     )
     return view(msgspec.structs.replace(judged, findings=(found,) if named else ()))
 
