@@ -206,7 +206,8 @@ def _activity(
     polls = not still and (sleeps or woke)
     polls &= cores is not None and _smoothed(cores, last) < POLL_CORES
     polls &= switches is not None and switches < POLLS_PER_SECOND
-    asked = main.state == "R" and last is not None and last.asks_since_seconds is not None
+    awake = main.state == "R" or main.wait_channel is None  # just now
+    asked = awake and last is not None and last.asks_since_seconds is not None
     asks = not still and (wait_kind(main.wait_channel) == "lock" or asked)
     asks &= cores is not None and cores < ASKS_CORES
     asks &= switches is not None and LEAST_ASKS_PER_SECOND <= switches < POLLS_PER_SECOND

@@ -1,7 +1,5 @@
 """What a thread that stands still waits for, and who holds the other end: read only on request."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -39,16 +39,28 @@ def met_awake_once(second: int) -> dict[str, Any]:
     return asking(second) | awake
 
 
+def woke_while_it_was_read(second: int) -> dict[str, Any]:
+    return asking(second) | ({"wait_channel": None} if second == 5 else {})
+
+
 @pytest.mark.parametrize(
     ("moves", "since"),
     [
         (asking, 100.0),
         (met_awake_once, 100.0),
+        (woke_while_it_was_read, 100.0),
         (lambda second: {"voluntary_switches": 3 * second}, None),
         (lambda second: asking(second) | {"cpu_seconds": 3.0 + 0.3 * second}, None),
         (lambda second: asking(second) | {"wait_channel": "hrtimer_nanosleep"}, None),
     ],
-    ids=["asks", "met awake once", "wakes up now and then", "works", "sleeps for short times"],
+    ids=[
+        "asks",
+        "met awake once",
+        "woke meanwhile",
+        "wakes up now and then",
+        "works",
+        "sleeps for short times",
+    ],
 )
 def test_since_when_it_asks(moves: Callable[[int], dict[str, Any]], since: float | None) -> None:
     assert asks_since(moves) == since
