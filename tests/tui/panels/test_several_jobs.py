@@ -69,9 +69,11 @@ def split(frame: Frame) -> Frame:
 @cache
 def of_two_jobs() -> View:
     node = SimulatedNode(SCENARIO, start_time_seconds=UNIX)
-    engine, frame, cached = Engine(make_rules()), None, DeriveCache()
+    engine, cached = Engine(make_rules()), DeriveCache()
     with unmeasured():
-        for number in range(40):
+        frame = derive(None, node.sample_at(0.0), cached)
+        judged = engine.judge(split(frame))
+        for number in range(1, 40):
             frame = derive(frame, node.sample_at(number * 2.0), cached)
             judged = engine.judge(split(frame))
     return View(judgement=judged, history=engine.history)
@@ -105,7 +107,7 @@ def test_topology_and_ledger_name_the_job() -> None:
     view = of_two_jobs()
     matrix = "\n".join(texts(whole_matrix(view, 200)))
     assert all(f"train r{rank}" in matrix and f"train·2 r{rank}" in matrix for rank in range(4))
-    ledger = texts(ledger_block(view, view.judgement.accounts, 132, 8).lines)
+    ledger = texts(ledger_block(view, view.judgement.minutes, 132, 8).lines)
     assert len({line.split("  ")[0] for line in ledger}) == 8
 
 
