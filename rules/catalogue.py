@@ -50,6 +50,7 @@ from .host.open_files_near_limit import OpenFilesNearLimit
 from .host.process_in_d_state import ProcessInDState
 from .host.rank_blocked_in_io import RankBlockedInIo
 from .host.shared_memory_nearly_full import SharedMemoryNearlyFull
+from .host.storage_errors import StorageErrors
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
 from .input.copies_to_device_slow import CopiesToDeviceSlow
@@ -57,6 +58,7 @@ from .input.input_bound import InputBound
 from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
+from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
@@ -92,6 +94,7 @@ RULES: tuple[type[Rule], ...] = (
     RankBlockedInIo,
     OpenFilesNearLimit,
     SharedMemoryNearlyFull,
+    StorageErrors,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,
@@ -151,6 +154,7 @@ RULES: tuple[type[Rule], ...] = (
     CollectivesOverEthernet,
     TcpRetransmissions,
     NvlinkRefused,
+    BusErrors,
     OtherTenant,
     SlowSettings,
     PersistenceModeOff,

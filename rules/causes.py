@@ -12,6 +12,7 @@ from .finding import SEVERITY_ORDER, Finding, FindingRef, Price, Subject, WaitPa
 FindingKey = tuple[str, tuple[str, str]]
 _NO_PATHS: Mapping[FindingKey, WaitPath] = {}
 _NO_LIMITS: Mapping[str, Collection[str]] = {}
+_NO_WAITS: Mapping[FindingKey, Collection[str]] = {}
 _EVERYWHERE = frozenset({"host", "node"})
 _WHOLE_JOB = frozenset({"job", "cgroup"})
 
@@ -21,8 +22,8 @@ def with_causes(
     explains: Mapping[str, tuple[str, ...]],
     job_wide: Collection[str] = (),
     paths: Mapping[FindingKey, WaitPath] = _NO_PATHS,
-    only_through: Mapping[str, Collection[str]] = _NO_LIMITS,
-    can_explain: Callable[[Finding, Finding], bool] = lambda _cause, _symptom: True,
+    only_in: Mapping[str, Collection[str]] = _NO_LIMITS,
+    waits_in: Mapping[FindingKey, Collection[str]] = _NO_WAITS,
     urgency: Callable[[Finding], Any] | None = None,
 ) -> tuple[Finding, ...]:
     """The same findings, linked, each symptom directly after its cause.
@@ -32,8 +33,8 @@ def with_causes(
         explains: rule id → ids of the rules whose findings it may explain.
         job_wide: ids of the rules whose findings may have their cause anywhere in their job.
         paths: of the findings that are about waiting: they explain what lies on the way to them.
-        only_through: rule id → in what a rank must wait for that rule to explain it.
-        can_explain: whether this cause can bring about this symptom, of a kind that it may explain.
+        only_in: rule id → what a path must go through for that rule to explain what waits on it.
+        waits_in: what the paths of those findings go through that are about waiting.
         urgency: sorts them anew once causes have the prices of their symptoms; ``None``: they stay.
     """
     causes = [
@@ -46,11 +47,10 @@ def with_causes(
     for number, symptom in enumerate(findings):
         for other in causes:
             cause = findings[other]
-            limit = only_through.get(cause.id)
+            limit = only_in.get(cause.id)
             if (
                 _may_explain(cause, symptom, explains, job_wide, paths.get(key_of(cause)))
-                and (limit is None or _waits_in(symptom, limit, paths))
-                and can_explain(cause, symptom)
+                and (limit is None or _depends_on(waits_in.get(key_of(symptom)), limit))
                 and not _leads_to(other, number, cause_of)
             ):
                 cause_of[number] = other
@@ -120,11 +120,9 @@ def _on_the_way(cause: Subject, symptom: Subject, path: WaitPath) -> bool:
     return symptom.rank == cause.rank or symptom.rank in path.waiters
 
 
-def _waits_in(
-    symptom: Finding, limit: Collection[str], paths: Mapping[FindingKey, WaitPath]
-) -> bool:
-    path = paths.get(key_of(symptom))
-    return path is None or path.through in limit
+def _depends_on(through: Collection[str] | None, limit: Collection[str]) -> bool:
+    """Whether its path goes through one of these; what is not about waiting has none."""
+    return not through or any(each in limit for each in through)
 
 
 def key_of(finding: Finding) -> FindingKey:

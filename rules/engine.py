@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from .causes import with_causes
 from .finding import (
     NO_PRICE,
     SEVERITY_ORDER,
+    Account,
     Finding,
     FindingState,
     Judgement,
@@ -25,8 +26,9 @@ from .finding import (
     Verdict,
 )
 from .history import History
+from .job_labels import job_labels
 from .looks import Looks
-from .price import gpus_that_pay, price_of
+from .price import Meter
 from .rule import Rule, Scene
 from .unevaluated import failed_rule, why_not_evaluated
 
@@ -72,8 +74,7 @@ class _Case(msgspec.Struct):
     active: bool = False
     price: Price = NO_PRICE
     """Of the newest moment in which it held."""
-    lost_gpu_seconds: float = 0.0
-    """What it has cost since it was first seen; nothing is added for time in which nobody looked."""
+    meter: Meter = msgspec.field(default_factory=Meter)
     counts_from: float = -math.inf
     """A change of cause passes its own hold-down, however old the state is that it names."""
 
@@ -116,18 +117,14 @@ class _Case(msgspec.Struct):
                 self._end(level, now, unknown=False)
         self.active = self.active or self.spans[_BASE].active
 
-    def cost(self, verdict: Verdict, price: Price, frame: Frame) -> None:
-        """Add what it has cost since it held last."""
-        self.price = price
+    def cost(self, verdict: Verdict, frame: Frame, book: AccountBook) -> None:
+        """Add what it has cost since it held last; nothing for time in which nobody looked."""
         span = self.spans.get(_BASE)
-        if span is not None and price.lost_ratio is not None:
-            seconds = min(
-                frame.monotonic_seconds - span.last_held,
-                stale_after_seconds(frame.interval_seconds),
-            )
-            self.lost_gpu_seconds += (
-                price.lost_ratio * gpus_that_pay(self.rule, verdict, frame) * seconds
-            )
+        seconds = 0.0
+        if span is not None:
+            passed = frame.monotonic_seconds - span.last_held
+            seconds = min(passed, stale_after_seconds(frame.interval_seconds))
+        self.price = self.meter.price(self.rule, verdict, frame, seconds, book)
 
     def release(self, now: float, unknown: bool) -> bool:
         """The rule says that it does not hold, or cannot tell. Whether that ends the case."""
@@ -151,9 +148,8 @@ class Engine:
     def __init__(self, rules: Iterable[Rule], history: History | None = None) -> None:
         self._rules = tuple(rules)
         self._explains = {rule.id: rule.explains for rule in self._rules}
-        self._by_id = {rule.id: rule for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
-        self._only_through = {
+        self._only_in = {
             rule.id: rule.explains_waits_in for rule in self._rules if rule.explains_waits_in
         }
         self.history = history or History()
@@ -162,6 +158,8 @@ class Engine:
         self.broken: dict[str, str] = {}
         """Rules that raised, with the reason; they are left out from then on."""
         self._cases: dict[_Key, _Case] = {}
+        self._labels: Mapping[str, str] = {}
+        """Of the jobs of the frame, where ranks need them."""
         self._cleared: list[tuple[float, Finding]] = []
         self._last: tuple[str, float] | None = None
         self._places: dict[int, tuple[int | None, str]] = {}
@@ -177,6 +175,7 @@ class Engine:
         for gpu in frame.gpus:
             if gpu.job_id is not None:
                 self._places[gpu.index] = (gpu.rank, gpu.job_id)
+        self._labels = job_labels(frame.jobs)
         scene = Scene(frame, self.history)
         self._looks.begin(frame)
         held: set[_Key] = set()
@@ -197,7 +196,9 @@ class Engine:
             findings=findings,
             rules=len(self._rules),
             not_evaluated=tuple(not_evaluated),
-            accounts=self._book.accounts(frame, self.history, active),
+            accounts=_labeled_accounts(
+                self._book.accounts(frame, self.history, active), self._labels
+            ),
         )
 
     def _apply(
@@ -217,13 +218,13 @@ class Engine:
             if verdict.holds is None:
                 unknown.add(key)
                 continue
-            verdict = self._placed(verdict, frame)
+            verdict = _labeled(self._placed(verdict, frame), self._labels)
             case = self._cases.get(key)
             if case is None:
                 case = self._cases[key] = _Case(rule, verdict)
                 if self._changes_cause(case):
                     case.counts_from = now
-            case.cost(verdict, price_of(rule, verdict, self._book.minutes), frame)
+            case.cost(verdict, frame, self._book)
             case.hold(verdict, now)
             held.add(key)
 
@@ -297,16 +298,14 @@ class Engine:
         gone = [finding for _, finding in reversed(self._cleared)]
         present.sort(key=_urgency)
 
-        def can(cause: Finding, symptom: Finding) -> bool:
-            return self._by_id[cause.id].can_explain(symptom, frame)
-
         paths = {
             key: case.verdict.path
             for key, case in self._cases.items()
             if case.verdict.path is not None
         }
+        waits_in = {key: case.verdict.waits_in for key, case in self._cases.items()}
         linked = with_causes(
-            present, self._explains, self._job_wide, paths, self._only_through, can, _final_urgency
+            present, self._explains, self._job_wide, paths, self._only_in, waits_in, _final_urgency
         )
         return (*linked, *gone)
 
@@ -317,6 +316,24 @@ class Engine:
         self._cases.clear()
         self._cleared.clear()
         self._places.clear()
+
+
+def _labeled_accounts(
+    accounts: tuple[Account, ...], labels: Mapping[str, str]
+) -> tuple[Account, ...]:
+    if not labels:
+        return accounts
+    return tuple(
+        replace(each, subject=replace(each.subject, job_label=labels.get(each.subject.job or "")))
+        for each in accounts
+    )
+
+
+def _labeled(verdict: Verdict, labels: Mapping[str, str]) -> Verdict:
+    label = labels.get(verdict.subject.job or "")
+    if label == verdict.subject.job_label:
+        return verdict
+    return replace(verdict, subject=replace(verdict.subject, job_label=label))
 
 
 _Urgency = tuple[bool, int, bool, float, str, float]
@@ -366,7 +383,5 @@ def _finding(case: _Case, frame: Frame) -> Finding:
         confidence=verdict.confidence,
         evidence=verdict.evidence,
         next_step=verdict.next_step or case.rule.next_step,
-        price=case.price
-        if case.price.lost_ratio is None
-        else replace(case.price, lost_gpu_seconds=case.lost_gpu_seconds),
+        price=case.price,
     )

@@ -28,6 +28,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     gpu: int | None = None
     """NVML index of the GPU concerned, where there is one."""
     job: str | None = None
+    job_label: str | None = None
+    """Short name of that job, where several jobs are here: ranks of the same number are told apart by it."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -106,8 +108,6 @@ class WaitPath(msgspec.Struct, frozen=True):
 
     waiters: frozenset[int] = frozenset()
     """Ranks of its job whose paths lead to it."""
-    through: str = ""
-    """What its subject waits for: ``socket``, ``pipe``…"""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,6 +130,9 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     unknown_because: str = ""
     path: WaitPath | None = None
     """Where it is about waiting: then it explains what lies on the way to it, and nothing else."""
+    waits_in: frozenset[str] = frozenset()
+    """What its subject's path goes through: ``pipe``, ``network``, ``collective``…; empty: it is not about
+    waiting. A rule that says in what it brings about waits explains none in other things."""
     unavailable: str = ""
     """Why a signal that the rule needs is missing: then it is not evaluated, not only undecided."""
     lost_ratio: float | None = None

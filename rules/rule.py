@@ -19,11 +19,20 @@ from ..probes.model.gpu_frames import GpuFrame, stale_after_seconds
 from ..probes.model.host_frames import CgroupFrame, HostFrame
 from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.process_frames import ProcessFrame
-from .finding import Finding, Severity, Subject, Verdict
+from .finding import Severity, Subject, Verdict
 from .history import History
 from .progress import is_unsettled
+from .waits.ranks import names_of
 
 _Made = TypeVar("_Made")
+NETWORK = "network"
+"""A path that leads to another host: over a socket or a mounted file system."""
+COLLECTIVE = "collective"
+"""A path that ends where somebody never came: no load of a host brings that about."""
+WORK = frozenset(
+    {"work", "lock", "file lock", "timer", "pipe", "socket", "file", "program", "itself"}
+)
+"""All that goes on more slowly on a host that lacks something."""
 
 
 class Threshold(msgspec.Struct, frozen=True):
@@ -82,7 +91,8 @@ class Rule(ABC):
     explains: ClassVar[tuple[str, ...]] = ()
     """Ids of the findings that are its symptoms; its own id: lesser ones of its kind in the job."""
     explains_waits_in: ClassVar[frozenset[str]] = frozenset()
-    """Of what waits it explains those in these things alone: a network explains no pipe. Empty: all."""
+    """Of what waits it explains those alone whose path goes through one of these: a network explains no
+    pipe. Empty: all."""
     job_wide: ClassVar[bool] = False
     """Its cause may sit on another GPU or rank of the job; else it is sought on the same GPU."""
     about_waiting: ClassVar[bool] = False
@@ -104,10 +114,6 @@ class Rule(ABC):
     @abstractmethod
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         """A verdict for each subject of its kind in the frame."""
-
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        """Whether a finding of a kind in ``explains`` can depend on what this rule finds."""
-        return True
 
     def _unmet(self, who: Subject, subject: Any) -> Verdict | None:
         """That it cannot run on this subject, and why; ``None`` where it can."""
@@ -146,16 +152,10 @@ class GpuRule(Rule):
         return Verdict(subject=subject, holds=None, unknown_because=why) if why else unmet
 
 
-def stands_still(finding: Finding) -> bool:
-    """Whether it tells of a GPU that only spins: somebody never came, which no load can bring about."""
-    return finding.id == "HW211" and finding.severity == "error"
-
-
 class HostRule(Rule):
     """A rule about the node without its GPUs."""
 
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        return not stands_still(symptom)
+    explains_waits_in = WORK
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         host = scene.frame.host
@@ -280,20 +280,32 @@ def unsettled(gpu: GpuFrame, frame: Frame) -> str:
     job = job_of(gpu, frame)
     for rank in job.ranks if job else ():
         if is_unsettled(rank):
-            return f"rank {rank.rank} of its job is in {rank.phase}"
+            return f"{names_of([rank])} of its job is in {rank.phase}"
     return ""
 
 
 def peers_of(gpu: GpuFrame, frame: Frame) -> tuple[GpuFrame, ...]:
-    """The other GPUs of its model that answer: those of its job, or all where it has none."""
+    """The other GPUs of its model that answer: those of its job, or all where it has none.
+
+    One that is split by MIG has those for peers that are split in the same way.
+    """
+    cut = _cut(gpu)
     return tuple(
         other
         for other in frame.gpus
         if other.index != gpu.index
         and other.status == "ok"
         and other.name == gpu.name
+        and _cut(other) == cut
         and (gpu.job_id is None or other.job_id == gpu.job_id)
     )
+
+
+def _cut(gpu: GpuFrame) -> tuple[str, ...] | None:
+    """The profiles of its instances; ``None``: it is whole."""
+    if not gpu.mig_mode and not gpu.migs:
+        return None
+    return tuple(sorted(mig.name or "" for mig in gpu.migs))
 
 
 def peer_median(gpu: GpuFrame, frame: Frame, signal: str) -> float | None:

@@ -15,7 +15,7 @@ from .console import values
 from .console.errors import UsageError
 from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
-from .output_arguments import add_recordings, add_serve, add_source
+from .output_arguments import add_recordings, add_serve, add_source, add_stream
 
 FORMATS = ("text", "json")
 
@@ -190,6 +190,7 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
 
     add_serve(commands.add_parser, _add_viewing)
     add_recordings(commands.add_parser, _add_viewing)
+    add_stream(commands.add_parser, _add_viewing)
 
     collect = commands.add_parser(
         "collect",

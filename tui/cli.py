@@ -82,7 +82,7 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.cut import cut
 
         return cut(options)
-    if options.command in ("diagnose", "stacks", "serve", "record"):
+    if options.command in ("diagnose", "stacks", "serve", "record", "stream"):
         from .commands.live import report
 
         return report(options)

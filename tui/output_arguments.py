@@ -156,3 +156,36 @@ def add_source(parser: Any, default: Callable[[object], object]) -> None:
         metavar="TIME",
         help=f"with --from: at that time of it ({_TIME})",
     )
+
+
+def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> None:
+    """``gputop stream``."""
+    stream = add(
+        "stream",
+        help="JSON lines of what is seen",
+        description="Watch this node and print a line of JSON for each frame, rank, GPU or active finding, "
+        "at each look, under the names of --format json, until it is interrupted.",
+        allow_abbrev=False,
+    )
+    stream.add_argument(
+        "pid",
+        type=values.pid,
+        nargs="?",
+        action="append",
+        metavar="PID",
+        help="of a job to look at too",
+    )
+    stream.add_argument(
+        "--what",
+        choices=("frames", "ranks", "gpus", "findings"),
+        default="frames",
+        help="what each line is of (frames: some 280 kB each)",
+    )
+    stream.add_argument(
+        "--fields", metavar="A,B", help="these fields alone, beside timestamp_seconds and node"
+    )
+    stream.add_argument(
+        "--count", type=values.count, metavar="N", help="end after so many looks (until Ctrl+C)"
+    )
+    stream.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
+    add_viewing(stream, suppress=True)

@@ -41,11 +41,13 @@ LINES = (
     Line("threads", "processes.threads:make", ("threads", "exits"), False, "processes"),
     Line("limits", "processes.limits:make", ("limits",), False, "processes"),
     Line("stacks", "stacks.source:make", ("stacks",), False, "processes"),
+    Line("waits", "waits.source:make", ("waits",), False, "processes"),
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),
     Line("inprocess", "page.source:make", ("probes",), False, "inprocess"),
     Line("cgroups", "host.cgroup:make", ("cgroups",), False, "cgroups"),
     Line("pressure", "host.pressure:make", ("pressures",), False, "pressure"),
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
+    Line("kernel log", "kernel_log.source:make", ("xids", "kernel_events"), False, "kernel log"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),
 )

@@ -54,8 +54,15 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     gpu_minors: tuple[int, ...] | None = None
     """Of a rank that the driver lists nowhere: minor numbers of the GPUs it has open for computing."""
     in_process_group: bool = False
-    """Multiprocessing started it, and it has the threads of a process group: a rank, though its
-    environment does not say so."""
+    """It has the threads of a process group: a rank, though its environment may not say so."""
+    titled: bool = False
+    """Its program is a Python, and its command line says something else: a title that it was given."""
+    ray_job: str | None = None
+    """Of a worker of Ray's: the job that it works for, as its log file is called."""
+    exit_signal: int | None = None
+    """Of a zombie: the signal that ended it."""
+    exit_code: int | None = None
+    """Of a zombie that ended itself; ``None`` of it, with no signal: not shown to this user."""
 
 
 class LimitsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):

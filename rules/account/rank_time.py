@@ -106,20 +106,24 @@ class RankTime:
         if key is not None:
             self._step.blame(key)
 
-    def of_host(self) -> Part:
+    def of_host(self, now: float, *, with_minute: bool = True) -> Part:
         """What its host did."""
-        return self._host, self._step.host
+        return Part.of(self._host, now, self._step.host, with_minute=with_minute)
 
-    def of_device(self) -> Part:
+    def of_device(self, now: float) -> Part:
         """What its GPU did; what is not settled is split as it would be now."""
         unsettled = Pool()
         unsettled.merge(self._batch)
         unsettled.merge(self._step)
-        return self._device, unsettled.device()
+        return Part.of(self._device, now, unsettled.device())
 
-    def paid(self) -> Part:
+    def paid(self) -> Track:
         """What its job pays with."""
-        return self.of_host() if self.gpu is None else self.of_device()
+        return self._host if self.gpu is None else self._device
+
+    def device(self) -> Track:
+        """Of its GPU, as far as it is settled."""
+        return self._device
 
     def end(self) -> None:
         """Nothing more will come."""

@@ -73,14 +73,13 @@ UNREAD = Load(None)
 
 def host_split(rank: RankFrame) -> Split:
     """What a rank's host did since the frame before, by the best witness there is."""
+    found: Split = {}
     if rank.phases:
         found = by_entry(rank.phases, "measured")
     elif rank.phases_sampled and rank.phase_source == "sampled":
         found = by_entry(rank.phases_sampled, "sampled")
     elif rank.phase is not None and rank.phase_source in ("sampled", "inferred"):
-        found = {(entry_of_phase(rank.phase), rank.phase_source): 1.0}
-    else:
-        found = {}
+        add(found, (entry_of_phase(rank.phase), rank.phase_source), 1.0)
     return found or {_UNKNOWN: 1.0}
 
 

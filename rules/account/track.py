@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from ...probes.model.vocabulary import Origin
-from ..finding import Account, AccountWindow, Entry, Subject
-from .split import Split, add
+from ..finding import Account, Entry, Subject
+from .split import Split
 
 MINUTE_SECONDS = 60.0
-_SLOT_SECONDS = 2.0
+_SLOT_SECONDS = 5.0
 _NOTHING = 1e-9
 
 
@@ -77,68 +78,89 @@ class Track:
             self._slots = [slot for slot in self._slots if slot.end >= now - MINUTE_SECONDS]
 
 
-Part = tuple[Track, Split]
-"""A track and the seconds that it will be added next: they run until now."""
+class Part(NamedTuple):
+    """Seconds of a subject, or of one of several that make one up, over each time."""
+
+    minute: Split
+    watch: Split
+    unseen: float
+
+    @classmethod
+    def of(
+        cls, track: Track, now: float, unsettled: Split | None = None, *, with_minute: bool = True
+    ) -> Part:
+        """What a track says, and the seconds that it will be added next: they run until now."""
+        minute = track.since(now - MINUTE_SECONDS) if with_minute else {}
+        watch = dict(track.whole())
+        if unsettled:
+            seconds = sum(unsettled.values())
+            if seconds > 0 and with_minute:
+                join(minute, unsettled, min(1.0, MINUTE_SECONDS / seconds))
+            join(watch, unsettled)
+        return cls(minute, watch, track.unseen_seconds)
+
+    @classmethod
+    def sum_of(cls, parts: Sequence[Part]) -> Part:
+        """All of them together."""
+        if len(parts) == 1:
+            return parts[0]
+        minute: Split = {}
+        watch: Split = {}
+        for part in parts:
+            join(minute, part.minute)
+            join(watch, part.watch)
+        return cls(minute, watch, sum(part.unseen for part in parts))
 
 
-def account_of(
-    parts: Iterable[Part],
-    subject: Subject,
-    window: AccountWindow,
-    now: float,
-    *,
-    pid: int | None = None,
-    since: float | None = None,
-) -> Account | None:
-    """What several tracks say together; ``None`` where nothing was seen.
+def accounts_of(
+    part: Part, subject: Subject, *, since: float | None = None, pid: int | None = None
+) -> Iterator[Account]:
+    """For the last minute and the whole watch, unless nothing was seen.
 
     Args:
-        parts: whose times are added.
+        part: how the time was spent.
         subject: whose account it is.
-        window: over which time.
-        now: monotonic seconds.
-        pid: of a rank.
         since: Unix time at which the watch of it began.
+        pid: of a rank.
     """
-    spent: Split = {}
-    unseen = 0.0
-    for track, unsettled in parts:
-        if window == "last minute":
-            join(spent, track.since(now - MINUTE_SECONDS))
-            seconds = sum(unsettled.values())
-            join(spent, unsettled, min(1.0, MINUTE_SECONDS / seconds) if seconds else 0.0)
-        else:
-            join(spent, track.whole())
-            join(spent, unsettled)
-        unseen += track.unseen_seconds
-    seconds = sum(spent.values())
-    if seconds <= _NOTHING:
-        return None
-    return Account(
+    spent = sum(part.watch.values())
+    if spent <= _NOTHING:
+        return
+    seconds = sum(part.minute.values())
+    if seconds > _NOTHING:
+        entries = entries_of(part.minute)
+        yield Account(subject=subject, pid=pid, seconds=seconds, entries=entries)
+    yield Account(
         subject=subject,
         pid=pid,
-        window=window,
-        seconds=seconds,
-        entries=entries_of(spent),
+        window="watch",
+        seconds=spent,
+        entries=entries_of(part.watch),
         since_seconds=since,
-        unseen_seconds=unseen if window == "watch" else None,
+        unseen_seconds=part.unseen,
     )
 
 
 def entries_of(spent: Split) -> dict[str, Entry]:
     """By name, each with the origin of most of it; the largest first."""
-    by_name: dict[str, dict[Origin, float]] = {}
+    found: dict[str, tuple[float, float, Origin]] = {}
     for (name, origin), seconds in spent.items():
         if seconds > _NOTHING:
-            by_name.setdefault(name, {})[origin] = seconds
-    found = {
-        name: Entry(seconds=sum(each.values()), origin=max(each, key=lambda o: each[o]))
-        for name, each in by_name.items()
+            whole, most, known = found.get(name, (0.0, 0.0, origin))
+            if seconds > most:
+                most, known = seconds, origin
+            found[name] = (whole + seconds, most, known)
+    return {
+        name: Entry(seconds=whole, origin=origin)
+        for name, (whole, _, origin) in sorted(found.items(), key=_largest_first)
     }
-    return dict(sorted(found.items(), key=lambda pair: -pair[1].seconds))
+
+
+def _largest_first(pair: tuple[str, tuple[float, float, Origin]]) -> float:
+    return -pair[1][0]
 
 
 def join(to: Split, spent: Split, times: float = 1.0) -> None:
     """Add one to another."""
     for key, seconds in spent.items():
-        add(to, key, seconds * times)
+        to[key] = to.get(key, 0.0) + seconds * times

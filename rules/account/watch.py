@@ -8,13 +8,13 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import stale_after_seconds
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.reading import Key, key_of
-from ..finding import Account, AccountWindow, Finding, Subject
+from ..finding import Account, Finding, Subject
 from ..rule import gpu_subject
 from ..waits.ranks import rank_subject
 from .late import late_rank
 from .rank_time import RankTime
 from .split import UNREAD, Load, idle_split, load_of
-from .track import Part, Track, account_of
+from .track import Part, Track, accounts_of
 
 MOST_JOBS = 32
 """Ended jobs whose sums are kept."""
@@ -71,44 +71,49 @@ class WatchAccounts:
             self._end(self._ranks.pop(key))
 
     def accounts(self, frame: Frame) -> Iterator[Account]:
-        """All there are: of ranks, GPUs and jobs, for the last minute and the whole watch.
+        """All there are: of ranks, GPUs, jobs and the node, for the last minute and the whole watch.
 
         The last minute of a rank with a probe is told by that, at once.
         """
         now = frame.monotonic_seconds
+        devices = {key: time.of_device(now) for key, time in self._ranks.items()}
         for job in frame.running:
             for rank in job.ranks:
                 time = self._ranks.get(key_of(rank))
-                if time is not None:
-                    by_counters = rank.gpu_index is not None and not rank.phases
-                    part = time.of_device() if by_counters else time.of_host()
-                    who = rank_subject(job, rank)
-                    if not rank.phases_last_minute:
-                        yield from _one([part], who, "last minute", now, rank.pid)
-                    yield from _one([part], who, "watch", now, rank.pid, time.began)
-        yield from self._sums(frame)
+                if time is None:
+                    continue
+                if rank.gpu_index is not None and not rank.phases:
+                    part = devices[key_of(rank)]
+                else:
+                    part = time.of_host(now, with_minute=not rank.phases_last_minute)
+                who = rank_subject(job, rank)
+                own = accounts_of(part, who, since=time.began, pid=rank.pid)
+                at_once = bool(rank.phases_last_minute)
+                yield from (each for each in own if each.window == "watch" or not at_once)
+        yield from self._sums(frame, devices)
 
-    def _sums(self, frame: Frame) -> Iterator[Account]:
+    def _sums(self, frame: Frame, devices: Mapping[Key, Part]) -> Iterator[Account]:
         """Of GPUs, jobs, and the whole node: its GPUs, or where it has none its ranks."""
         now = frame.monotonic_seconds
-        device = {key: time.of_device() for key, time in self._ranks.items()}
         everything: list[Part] = []
         for gpu in frame.gpus:
-            parts = _settled(self._gpus.get(gpu.index))
-            parts += [device[key] for key, time in self._ranks.items() if time.gpu == gpu.index]
-            everything += parts
-            yield from _both(parts, gpu_subject(gpu), now, self._since)
+            parts = _settled(self._gpus.get(gpu.index), now)
+            parts += [devices[key] for key, time in self._ranks.items() if time.gpu == gpu.index]
+            part = Part.sum_of(parts)
+            everything.append(part)
+            yield from accounts_of(part, gpu_subject(gpu), since=self._since)
         for job in frame.running:
-            parts = _settled(self._jobs.get(job.id))
+            parts = _settled(self._jobs.get(job.id), now)
             parts += [
-                time.of_host() if time.gpu is None else device[key]
+                time.of_host(now) if time.gpu is None else devices[key]
                 for key, time in self._ranks.items()
                 if time.job == job.id
             ]
             everything += [] if frame.gpus else parts
             subject = Subject(kind="job", id=job.id, job=job.id)
-            yield from _both(parts, subject, now, self._began.get(job.id))
-        yield from _both(everything, Subject(kind="node", id=frame.node), now, self._since)
+            yield from accounts_of(Part.sum_of(parts), subject, since=self._began.get(job.id))
+        node = Subject(kind="node", id=frame.node)
+        yield from accounts_of(Part.sum_of(everything), node, since=self._since)
 
     def _passed(self, frame: Frame) -> tuple[float, float]:
         """Seconds since the frame before that count as seen, and those that do not.
@@ -153,10 +158,10 @@ class WatchAccounts:
         """Its time stays in the sums of its GPU and its job."""
         time.end()
         job = self._jobs.pop(time.job, None) or Track()
-        job.take(time.paid()[0], time.seen)
+        job.take(time.paid(), time.seen)
         self._jobs[time.job] = job
         if time.gpu is not None:
-            self._gpus.setdefault(time.gpu, Track()).take(time.of_device()[0], time.seen)
+            self._gpus.setdefault(time.gpu, Track()).take(time.device(), time.seen)
         if len(self._jobs) > MOST_JOBS:
             oldest = next(iter(self._jobs))
             del self._jobs[oldest]
@@ -171,8 +176,8 @@ def _is_gone(time: RankTime, frame: Frame) -> bool:
     return frame.monotonic_seconds - time.seen > _GONE_SECONDS + frame.interval_seconds
 
 
-def _settled(track: Track | None) -> list[Part]:
-    return [] if track is None else [(track, {})]
+def _settled(track: Track | None, now: float) -> list[Part]:
+    return [] if track is None else [Part.of(track, now)]
 
 
 def _stands_still(job: JobFrame, active: Sequence[Finding]) -> set[int | None]:
@@ -195,23 +200,3 @@ def _ranks_on(frame: Frame) -> dict[int, int]:
             if rank.gpu_index is not None:
                 found[rank.gpu_index] = found.get(rank.gpu_index, 0) + 1
     return found
-
-
-def _both(
-    parts: list[Part], subject: Subject, now: float, since: float | None
-) -> Iterator[Account]:
-    yield from _one(parts, subject, "last minute", now)
-    yield from _one(parts, subject, "watch", now, since=since)
-
-
-def _one(
-    parts: list[Part],
-    subject: Subject,
-    window: AccountWindow,
-    now: float,
-    pid: int | None = None,
-    since: float | None = None,
-) -> Iterator[Account]:
-    found = account_of(parts, subject, window, now, pid=pid, since=since)
-    if found is not None:
-        yield found

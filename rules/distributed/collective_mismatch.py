@@ -55,7 +55,7 @@ class CollectiveMismatch(Rule):
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for waits in all_waits(scene).values():
             for cause in waits.causes:
-                knot = cause.end in ("mismatch", "cycle")
+                knot = cause.end in ("mismatch", "cycle") and not cause.things
                 if knot and (cause.seconds >= SHORTEST_SECONDS or _is_afar(cause)):
                     yield self._verdict(cause, waits, scene)
                     break

@@ -10,8 +10,10 @@ from ...probes.model.rank_activity import ExitedRank
 from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
+from ..waits.children import oom_kills
 from ..waits.missing import MissingRank, missing_ranks
 from ..waits.ranks import KEPT_WAITING, names_of
+from ._holders import OOM_KILLS
 
 KEPT_SECONDS = 300.0
 _RESTARTED = "Its launcher has started it again: read the end of the log of the attempt before."
@@ -76,7 +78,10 @@ class RankExited(Rule):
         evidence = (
             Evidence(signal="ended_by", value=how(exited)),
             Evidence(signal="killed_by", value=exited.killed_by or None),
-            Evidence(signal="xid", value=xid),
+            Evidence(
+                signal="oom_kills", label=OOM_KILLS, value=_oom_kills(exited, frame), unit="count"
+            ),
+            Evidence(signal="xid", value=None if xid is None else str(xid)),
             Evidence(
                 signal="ended_after_it",
                 label="others that ended after it",
@@ -99,6 +104,13 @@ class RankExited(Rule):
             since_monotonic_seconds=exited.monotonic_seconds,
             next_step=_RESTARTED if _is_restarted(exited, frame) else None,
         )
+
+
+def _oom_kills(exited: ExitedRank, frame: Frame) -> float | None:
+    """Beside one that was killed outright, by whom nobody has said."""
+    if exited.signal != signal.SIGKILL or exited.killed_by:
+        return None
+    return oom_kills({exited.cgroup} - {None}, frame) or None
 
 
 def _absent(each: MissingRank, scene: Scene) -> Verdict:

@@ -6,6 +6,7 @@ from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
 from ..rank_rule import NO_PROBE, probed_ranks
 from ..rule import JobRule, Scene, Threshold
+from ..waits.ranks import names_of
 
 _STEPS = 50
 _LEAST_STEPS = 10
@@ -64,7 +65,7 @@ class UnevenMicroSteps(JobRule):
         last = uneven[-1]
         usual = Counter(last.values()).most_common(1)[0][0]
         odd = [
-            f"rank {rank.rank}: {last[rank.pid]}" for rank, _ in probed if last[rank.pid] != usual
+            f"{names_of([rank])}: {last[rank.pid]}" for rank, _ in probed if last[rank.pid] != usual
         ]
         return Verdict(
             subject=subject,

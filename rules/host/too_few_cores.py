@@ -3,13 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.process_frames import ProcessFrame
-from ..finding import Evidence, Finding, Severity, Subject, Verdict, compared
+from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..loader_workers import loader_workers
 from ..price_reasons import NOT_KNOWN_HOW_MUCH
-from ..rule import Rule, Scene, Threshold, stands_still
+from ..rule import WORK, Rule, Scene, Threshold
 from ._cores import (
     WINDOW_SECONDS,
     cores_available,
@@ -74,6 +73,7 @@ class TooFewCores(Rule):
     id = "HST111"
     name = "too few cores"
     severity = "info"
+    look_seconds = 2.0
     unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
@@ -99,11 +99,9 @@ class TooFewCores(Rule):
             0.05, "ratio", "as HST110: then its own quota keeps it waiting"
         ),
     }
+    explains_waits_in = WORK
     explains = ("HW210", "HW211", "INP701", "INP703", "RUN436")
     next_step = "Give the job more cores (Slurm --cpus-per-task, pod limit) or run fewer workers."
-
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        return not stands_still(symptom)
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         taken: list[_Cores] = []

@@ -31,7 +31,7 @@ class LoaderIoBound(InputRule):
 
     id = "INP704"
     name = "loader waits for storage"
-    short = "storage"
+    short = "slow storage"
     thresholds = {
         "data_wait_ratio": SHARE,
         "worker_blocked_ratio": Threshold(0.20, "ratio", "datapath-doctor: 20 % in io-wait"),

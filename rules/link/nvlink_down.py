@@ -40,7 +40,7 @@ class NvlinkDown(NvlinkRule):
     ) -> Verdict:
         dropped = [link for link in links if link.was_active and link.active is False]
         up = sum(link.active is not False for link in links)
-        usual = _usual(gpu, scene)
+        usual = None if up == 0 and _in_pairs(gpu, scene) else _usual(gpu, scene)
         if not dropped and (usual is None or up >= usual):
             return Verdict(subject=subject, holds=False)
         return Verdict(
@@ -61,6 +61,20 @@ def _usual(gpu: GpuFrame, scene: Scene) -> float | None:
         if peer.nvlinks
     ]
     return float(median_high(counts)) if len(counts) >= 2 else None
+
+
+def _in_pairs(gpu: GpuFrame, scene: Scene) -> bool:
+    """Whether bridges join its peers two by two: then one without a bridge is built so."""
+    ends = [
+        {
+            link.remote_pci_bus_id
+            for link in peer.nvlinks or ()
+            if link.active and link.remote == "gpu"
+        }
+        for peer in peers_of(gpu, scene.frame)
+        if any(link.active for link in peer.nvlinks or ())
+    ]
+    return bool(ends) and all(len(each) == 1 and None not in each for each in ends)
 
 
 def _named(links: tuple[NvlinkFrame, ...]) -> str:

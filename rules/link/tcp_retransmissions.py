@@ -1,14 +1,9 @@
 from __future__ import annotations
 
-from ...probes.model.frame import Frame
 from ...probes.model.host_frames import HostFrame
-from ..finding import Evidence, Finding, Subject, Verdict, compared
+from ..finding import Evidence, Subject, Verdict, compared
 from ..price_reasons import NOT_KNOWN_HOW_MUCH
-from ..rule import HostRule, Scene, Threshold, is_multi_node
-
-_WHERE = ("wait_channel", "file", "mount")
-_NETWORK = ("tcp", "inet", "nfs", "rpc", "ceph", "lustre", "cifs", "smb")
-"""In the kernel's names of what is waited for, or of the file system."""
+from ..rule import NETWORK, HostRule, Scene, Threshold
 
 
 class TcpRetransmissions(HostRule):
@@ -52,16 +47,8 @@ class TcpRetransmissions(HostRule):
     }
     hold_seconds = 10.0
     explains = ("HST125", "HW210", "HW211", "RUN430", "RUN436")
-    explains_waits_in = frozenset({"network socket"})
+    explains_waits_in = frozenset({NETWORK})
     next_step = "See ss -ti for the connections that retransmit, and ethtool -S for drops."
-
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        """What waits for a socket to another host; never for a pipe, a lock or a local file."""
-        if symptom.id == "HST125":
-            words = " ".join(str(each.value) for each in symptom.evidence if each.signal in _WHERE)
-            return any(word in words for word in _NETWORK)
-        job = next((job for job in frame.jobs if job.id == symptom.subject.job), None)
-        return symptom.id != "HW211" or (job is not None and is_multi_node(job))
 
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:
         window = self.limit["window_seconds"]

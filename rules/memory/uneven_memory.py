@@ -1,21 +1,33 @@
 from __future__ import annotations
 
-from ...probes.model.job_frames import JobFrame
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..price_reasons import NO_LOSS_YET
 from ..rank_rule import NO_PROBE, probed_ranks
 from ..rule import JobRule, Scene, Threshold
+from ..stages import alike
 
 _WINDOW_SECONDS = 60.0
 _LEAST_RANKS = 2
+
+
+class _Peak(NamedTuple):
+    seen_bytes: float
+    rank: int
+    room_bytes: float
+    model: str | None
 
 
 class UnevenMemory(JobRule):
     """Ranks need memory unevenly.
 
     Meaning:
-        The fullest rank holds much more than the emptiest, at the peak of a step. Pipeline stages and
-        experts do so by design, so it is information until the fullest is short of memory.
+        The fullest rank holds much more than the emptiest, at the peak of a step. Compared are ranks of
+        one pipeline stage, on GPUs of one model. Experts do so by design, so it is information until the
+        fullest is short of memory.
     Impact:
         The batch size of all is limited by the fullest: the memory of the others lies idle.
     Diagnosis:
@@ -44,20 +56,16 @@ class UnevenMemory(JobRule):
         if not probed:
             why = f"the ranks have {NO_PROBE}"
             return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
-        peaks: list[tuple[float, int, float]] = []
-        for rank, _ in probed:
-            gpu = scene.frame.gpu(rank.gpu_index) if rank.gpu_index is not None else None
-            values = scene.history.rank(rank.pid, "allocated_bytes").window(_WINDOW_SECONDS)
-            if gpu is not None and gpu.memory_total_bytes and values and rank.rank is not None:
-                peaks.append((max(values), rank.rank, float(gpu.memory_total_bytes)))
+        peaks = [peak for rank in job.ranks if (peak := _peak(rank, scene)) is not None]
         if len(peaks) < max(_LEAST_RANKS, len(job.ranks)):
             return Verdict(
                 subject=subject, holds=None, unknown_because="not known of all its ranks"
             )
-        (most, fullest, room), (least, emptiest, _) = max(peaks), min(peaks)
-        uneven, used = (most - least) / most if most else 0.0, most / room
-        if uneven < self.limit["uneven_ratio"] or used < self.limit["info_used_ratio"]:
+        found = [each for each in _compared(peaks, job, scene) if self._is_uneven(*each)]
+        if not found:
             return Verdict(subject=subject, holds=False)
+        (most, fullest, room, _), (least, emptiest, *_) = max(found, key=lambda each: each[0])
+        uneven, used = (most - least) / most, most / room
         severity: Severity = "warning" if used >= self.limit["warning_used_ratio"] else "info"
         return Verdict(
             subject=subject,
@@ -72,3 +80,31 @@ class UnevenMemory(JobRule):
                 compared("allocated_ratio", used, self.limit[f"{severity}_used_ratio"], "ratio"),
             ),
         )
+
+    def _is_uneven(self, fullest: _Peak, emptiest: _Peak) -> bool:
+        most, least = fullest.seen_bytes, emptiest.seen_bytes
+        used = most / fullest.room_bytes
+        uneven = (most - least) / most if most else 0.0
+        return uneven >= self.limit["uneven_ratio"] and used >= self.limit["info_used_ratio"]
+
+
+def _peak(rank: RankFrame, scene: Scene) -> _Peak | None:
+    gpu = scene.frame.gpu(rank.gpu_index) if rank.gpu_index is not None else None
+    values = scene.history.rank(rank.pid, "allocated_bytes").window(_WINDOW_SECONDS)
+    if gpu is None or not gpu.memory_total_bytes or not values or rank.rank is None:
+        return None
+    return _Peak(max(values), rank.rank, float(gpu.memory_total_bytes), gpu.name)
+
+
+def _compared(peaks: Sequence[_Peak], job: JobFrame, scene: Scene) -> Iterator[tuple[_Peak, _Peak]]:
+    """The fullest and the emptiest of each stage, on GPUs of each model."""
+    for ranks in alike(job, scene.frame):
+        numbers = {rank.rank for rank in ranks}
+        for model in {peak.model for peak in peaks}:
+            among = [peak for peak in peaks if peak.rank in numbers and peak.model == model]
+            if len(among) >= _LEAST_RANKS:
+                yield max(among, key=_seen), min(among, key=_seen)
+
+
+def _seen(peak: _Peak) -> float:
+    return peak.seen_bytes

@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import Stack, StackFrameReading
 from ..progress import is_overdue
+from .other_threads import is_left_alone, is_without_gil
 
 _RENDEZVOUS = (
     ("torch/distributed/rendezvous.py", ""),
@@ -81,6 +83,10 @@ class Witness(msgspec.Struct, frozen=True):
     given_work: bool = False
     finished: bool = False
     queue: bool = False
+    left_alone: bool = False
+    """No other Python thread is there that could let its main thread go on."""
+    without_gil: bool = False
+    """A thread that sleeps keeps the interpreter from it."""
     long_word: str = ""
     """The user's own function whose name is that of long work."""
     looked: bool = False
@@ -98,7 +104,13 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
         return NOTHING
     found = _read(reading.main_stacks[-1])
     if rank.phase_dumps is not None:
-        return found
+        loop = reading.file_loop
+        return replace(
+            found,
+            lock_file=found.lock_file or (loop is not None and loop.until != "there"),
+            left_alone=is_left_alone(rank, frame),
+            without_gil=is_without_gil(rank, frame),
+        )
     age = frame.monotonic_seconds - reading.monotonic_seconds
     if not is_overdue(rank) or age > (rank.step_age_seconds or 0.0):
         return NOTHING

@@ -256,15 +256,20 @@ def test_what_is_about_waiting_explains_those_on_the_way_to_it() -> None:
     assert explained == {0, 3}, "rank 1 waits for nobody, or for somebody else"
 
 
-@pytest.mark.parametrize(("through", "explained"), [("network socket", True), ("pipe", False)])
-def test_a_network_explains_a_wait_on_a_socket_alone(through: str, explained: bool) -> None:
+@pytest.mark.parametrize(
+    ("through", "explained"),
+    [({"socket", "network"}, True), ({"socket"}, False), ({"pipe"}, False), (set(), True)],
+)
+def test_a_network_explains_what_waits_on_a_path_over_it_alone(
+    through: set[str], explained: bool
+) -> None:
     blocked = Subject(kind="rank", id="r3", rank=3, job="j")
     host = Subject(kind="host", id="n")
     found = with_causes(
         (finding("LOSSES", host), finding("BLOCKED", blocked)),
         {"LOSSES": ("BLOCKED",)},
-        paths={("BLOCKED", blocked.key): WaitPath(frozenset(), through)},
-        only_through={"LOSSES": {"network socket"}},
+        only_in={"LOSSES": {"network"}},
+        waits_in={("BLOCKED", blocked.key): through},
     )
     assert [each.explained_by is not None for each in found if each.id == "BLOCKED"] == [explained]
 

@@ -23,6 +23,7 @@ from gputop.probes.model.gpu_readings import (
     XidReading,
 )
 from gputop.probes.model.host_readings import CgroupReading, HostReading, PressureReading
+from gputop.probes.model.kernel_readings import KernelEventReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
     PlacementReading,
@@ -38,6 +39,7 @@ from gputop.probes.model.rank_readings import (
     ThreadsReading,
 )
 from gputop.probes.model.sample import Sample, SourceStatus
+from gputop.probes.model.wait_readings import WaitReading
 from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
@@ -80,9 +82,11 @@ class Changes:
     pressures: Sequence[PressureReading] = ()
     limits: Sequence[LimitsReading] = ()
     xids: Sequence[XidReading] = ()
+    kernel_events: Sequence[KernelEventReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
     stacks: Sequence[StackReading] = ()
+    waits: Sequence[WaitReading] = ()
     exits: Sequence[ExitReading] = ()
     communicators: Sequence[CommunicatorReading] = ()
     sources: Sequence[SourceStatus] = ()
@@ -147,9 +151,11 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         limits=tuple(changes.limits),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
+        kernel_events=tuple(changes.kernel_events),
         probes=tuple(changes.probes),
         threads=tuple(changes.threads),
         stacks=tuple(changes.stacks),
+        waits=tuple(changes.waits),
         exits=tuple(changes.exits),
         communicators=tuple(changes.communicators),
         sources=tuple(changes.sources),

@@ -76,6 +76,10 @@ def report(options: Namespace) -> int:
         from .stacks import print_stacks
 
         return print_stacks(watched, options)
+    if options.command == "stream":
+        from .stream import stream
+
+        return stream(watched, options)
     if options.command == "serve":
         from .serve import serve
 

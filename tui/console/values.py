@@ -98,3 +98,10 @@ def speed(text: str) -> float:
     if not 0.1 <= number <= 100.0:
         raise argparse.ArgumentTypeError(f"{text!r} is no speed from 0.1 to 100")
     return number
+
+
+def count(text: str) -> int:
+    """At least one."""
+    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)

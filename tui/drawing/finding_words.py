@@ -15,7 +15,8 @@ from .lines import plain, whole_words, width_of
 SURE_FROM = 0.8
 """Confidence from which a finding is reported without it."""
 
-_LEAST_PRICE = 0.005
+LEAST_PRICE = 0.005
+"""Of the time; less is not told."""
 _ALL = 0.995
 _BASES: dict[PriceBasis, str] = {
     "account": "from the ledger",
@@ -58,15 +59,19 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def subject_text(subject: Subject) -> str:
-    """``GPU 6``, ``rank 3``, ``pid 51877``."""
+    """``GPU 6``, ``rank 3``, ``pid 51877``; ``train r3`` where several jobs are here."""
     if subject.kind == "gpu":
         return f"GPU {subject.id}"
     if subject.kind == "rank" and subject.rank is not None:
-        return f"rank {subject.rank}"
+        return (
+            f"{plain(subject.job_label)} r{subject.rank}"
+            if subject.job_label
+            else f"rank {subject.rank}"
+        )
     if subject.kind in ("rank", "process"):  # the id of a rank has that of its job before it
         return f"pid {plain(subject.id).rpartition(' ')[2].partition('@')[0]}"
     if subject.kind == "job":
-        return "job"
+        return f"job {plain(subject.job_label)}" if subject.job_label else "job"
     if subject.kind in ("host", "node"):
         return subject.kind
     if subject.kind == "cgroup":
@@ -104,7 +109,7 @@ def price_text(finding: Finding, *, whole: bool = True) -> str:
         whole: with what it has cost so far; else the share alone, unless that is all of it.
     """
     ratio, seconds = finding.lost_ratio, finding.lost_gpu_seconds
-    if not ratio or ratio < _LEAST_PRICE or (ratio >= _ALL and not whole):
+    if not ratio or ratio < LEAST_PRICE or (ratio >= _ALL and not whole):
         return ""
     text = f"costs {format.quantity(ratio, 'ratio')} of the time"
     if whole and seconds is not None and seconds >= 1.0:
@@ -118,7 +123,7 @@ def price_line(finding: Finding) -> str:
         return f"cannot be priced: {finding.price.reason}" if finding.price.reason else ""
     text = price_text(finding)
     if not text:
-        return "" if finding.lost_ratio >= _LEAST_PRICE else "costs no time now"
+        return "" if finding.lost_ratio >= LEAST_PRICE else "costs no time now"
     basis = _BASES.get(finding.price.basis, "")
     how = ", ".join(filter(None, (basis, _unless_measured(finding.price.origin))))
     return f"{text} ({how})" if how else text
@@ -155,8 +160,10 @@ def subjects_text(findings: Sequence[Finding]) -> str:
     if kinds == {"gpu"}:
         return f"GPU {runs_text([int(subject.id) for subject in subjects])}"
     ranks = [subject.rank for subject in subjects if subject.rank is not None]
-    if kinds == {"rank"} and len(ranks) == len(subjects):
-        return f"rank {runs_text(ranks)}"
+    labels = {subject.job_label for subject in subjects}
+    if kinds == {"rank"} and len(ranks) == len(subjects) and len(labels) == 1:
+        label = labels.pop()
+        return f"{plain(label)} r{runs_text(ranks)}" if label else f"rank {runs_text(ranks)}"
     return f"{len(subjects)} {_PLURALS.get(subjects[0].kind, 'subjects')}"
 
 

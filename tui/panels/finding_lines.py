@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...rules.finding import SEVERITY_ORDER, Evidence, Finding, Severity
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.finding_words import (
     age_seconds,
@@ -128,7 +129,9 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     cells = 26 if wide else 20
     name = finding.name if width >= _ENDLESS else name_within(finding, cells)
     line.add(_cell(name, cells, width), role).gap()
-    line.add(_cell(subjects_text(cause.findings), 12 if wide else 7, width), "strong").gap()
+    labeled = any(each.subject.job_label for each in view.judgement.active)
+    who = (12 if wide else 7) + (CELLS if labeled else 0)
+    line.add(_cell(subjects_text(cause.findings), who, width), "strong").gap()
     if finding.state == "pending":
         line.add("suspected", "strong")
     else:

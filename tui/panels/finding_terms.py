@@ -14,6 +14,12 @@ LINE_TERMS = (
     Term(
         "explains:", "Symptoms of the finding above: mended with it, and not counted on their own."
     ),
+    Term(
+        "costs",
+        "Its price: the share of the time of those who pay for it that would be won if it went away, and "
+        "so far in GPU-hours. It is worked out by its rule, read from the ledger, or that of its dearest "
+        "symptom; within a severity the dearest comes first.",
+    ),
     Term("next:", "What to do first. Key 6 has the whole runbook."),
     Term("suspected", "Not certain yet: it must last for some time before it counts."),
     Term(
@@ -32,6 +38,15 @@ LIST_TERMS = (
         "Mark, id of the rule, its name, what it is about and for how long. Those under a fold are "
         "symptoms of the "
         "one above; seen: not certain yet; gone: how long ago it ended.",
+    ),
+    Term(
+        "costs",
+        "Its price: the share of the time of those who pay for it that would be won if it went away, and "
+        "so far in GPU-hours. It is worked out by its rule, read from the ledger, or that of its dearest "
+        "symptom; within a severity the dearest comes first.",
+    ),
+    Term(
+        "cannot be priced", "Nothing that is read tells how much time it takes; the reason follows."
     ),
     Term("suspected", "Not certain yet: it must last for some time before it counts."),
     Term("cleared", "Findings that have ended."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ _LARGE = 0.1
 _LEAST_BAR = 8
 _PERCENT = len("  xxxx %")
 _LEGEND = len("d ")
+_LABELED = re.compile(r"(?P<label>(?:.* )?)r(?P<rank>\d+)", re.ASCII)
+_MANY = 3
 _ORIGIN = 12
 """Cells for how the shares are known."""
 
@@ -175,11 +178,15 @@ def _role(name: str) -> str:
 
 
 def _name(account: Account) -> str:
-    rank = account.subject.rank
-    return f"pid {account.pid}" if rank is None else f"r{rank}"
+    rank, label = account.subject.rank, account.subject.job_label
+    name = f"pid {account.pid}" if rank is None else f"r{rank}"
+    return f"{plain(label)} {name}" if label else name
 
 
 def _joined(names: Sequence[str]) -> str:
-    """``r0-2,4-7``."""
-    numbers = [int(name[1:]) for name in names if name[:1] == "r" and name[1:].isdecimal()]
-    return f"r{runs_text(numbers)}" if len(numbers) == len(names) else ",".join(names)
+    """``r0-2,4-7``, ``train r0-7``; of several jobs how many there are."""
+    found = [_LABELED.fullmatch(name) for name in names]
+    labels = {each["label"] for each in found if each}
+    if None in found or len(labels) > 1:
+        return ",".join(names) if len(names) < _MANY else f"{len(names)} ranks"
+    return f"{labels.pop()}r{runs_text([int(each['rank']) for each in found if each])}"

@@ -24,8 +24,22 @@ _ORIGINS = (
 )
 
 
-def explained(text: str, *, shaded: bool) -> Section:
-    """The shares and origins that stand in a picture; the bar has letters where there are no colors."""
+_LOST = Term(
+    "lost since",
+    "What the time of all GPUs of this node went to besides computing since gputop began to watch: a GPU that "
+    "computes while its host waits has lost nothing. Where no probe tells what the host did it is made "
+    "from utilization, SM activity, power and stacks, and the rest is unexplained.",
+)
+
+
+def explained(text: str, *, shaded: bool, lost: bool = False) -> Section:
+    """The shares and origins that stand in a picture; the bar has letters where there are no colors.
+
+    Args:
+        text: the ledger's lines.
+        shaded: the bars are drawn in letters.
+        lost: the line of what was lost stands above or below them.
+    """
     bar = Term(
         f"r0 {letter_of('compute') if shaded else BLOCK}",
         "A bar a rank: the phases' shares of the host time in the last 60 s, or of what has been seen"
@@ -38,5 +52,11 @@ def explained(text: str, *, shaded: bool) -> Section:
         if f"{name} " in text
     ]
     return Section(
-        "Where the time went", [bar, *shares, *(term for term in _ORIGINS if term.name in text)]
+        "Where the time went",
+        [
+            bar,
+            *shares,
+            *(term for term in _ORIGINS if term.name in text),
+            *([_LOST] if lost else []),
+        ],
     )

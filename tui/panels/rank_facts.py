@@ -21,7 +21,7 @@ from ..drawing.glyphs import DASH, DOT, TIMES
 from ..drawing.job_words import owner_words
 from ..drawing.lines import Line, plain
 from ..drawing.phase_marks import in_order
-from ..drawing.rank_words import name_of_rank, ranks_text
+from ..drawing.rank_words import exact_name, ranks_text
 from .gpu_facts import Fact, Group, grouped_lines
 from .rank_table import state_text
 
@@ -151,7 +151,7 @@ def _behind(frame: Frame, job: JobFrame, collective: CollectiveReading) -> list[
     """Ranks of this node that are not as far, with how many they have launched."""
     probes = [(rank, frame.probe(rank.pid, rank.start_time_seconds)) for rank in job.ranks]
     return [
-        f"{name_of_rank(rank)} ({format.grouped(each.sequence)})"
+        f"{exact_name(rank)} ({format.grouped(each.sequence)})"
         for rank, probe in probes
         for each in (probe.collectives if probe else ())
         if each.group == collective.group and 0 < each.sequence < collective.sequence

@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from ...probes.attribution.stack_phase import is_own, margin, place_of
+from ...probes.attribution.stack_phase import margin
 from ...probes.derive.activity import LEAST_SAMPLES
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import StackReading, StackThreadReading, ThreadsReading
+from ...probes.model.stack_places import is_own, place_of
 from ..drawing import format
 from ..drawing.explanations import Term
 from ..drawing.glyphs import DASH, DOT

@@ -159,6 +159,8 @@ def _memory(row: RankRow, width: int) -> Spans:
 
 def _note(row: RankRow, width: int) -> Spans:
     text, role = state_text(row.rank)
+    if not text and row.rank.rank is None:
+        return [(left(f"pid {row.rank.pid}", width), "dim")]
     delay = row.delay
     if not text and delay is not None and delay.ratio >= _WORTH_SAYING_RATIO:
         text, role = f"delays {delay.ranks}: {delay.ratio * 100:.0f} %", "warm"
@@ -179,7 +181,7 @@ def layout_at(width: int, unit: str) -> Layout[RankRow]:
             "rank",
             5,
             _name,
-            "r3 is rank 3 of the job; pid where it does not tell its number.",
+            "r3 is rank 3 of the job; r? a rank whose number nothing tells.",
             ragged=True,
         ),
         Column(

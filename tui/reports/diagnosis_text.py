@@ -20,7 +20,7 @@ from ..drawing.finding_words import (
 from ..drawing.lines import plain_text
 from ..drawing.lost_time import lost_line
 from ..drawing.missing import silent_gpus, silent_words, why_no_gpus
-from ..drawing.rank_words import name_of_rank
+from ..drawing.rank_words import exact_name
 from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
 
 
@@ -94,7 +94,7 @@ def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for rank in (rank for job in jobs for rank in job.living):
         if reason := not_counted(rank):
-            reasons.setdefault(reason, []).append(name_of_rank(rank))
+            reasons.setdefault(reason, []).append(exact_name(rank))
     for reason, names in reasons.items():
         yield f"Steps of {', '.join(names)} are {reason}"
 

@@ -27,6 +27,7 @@ from ...probes.model import (
     rank_activity,
     rank_readings,
     topology_frames,
+    wait_readings,
 )
 from ...probes.model.link_readings import NumaNode
 from ...probes.model.sample import SourceStatus
@@ -73,6 +74,7 @@ EVERYWHERE: Mapping[str, Public] = {
 """In any record that has no other name for it."""
 
 RECORDS: Mapping[type, Mapping[str, Public]] = {
+    wait_readings.HolderReading: {"still_seconds": "still_duration_seconds"},
     frame.Frame: {
         "monotonic_seconds": Changed("boot_timestamp_seconds", "boot"),
         "interval_seconds": "interval_duration_seconds",
@@ -166,6 +168,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         """
         workers worker_pids
         phase_unbroken_seconds phase_unbroken_duration_seconds
+        longest_phases longest_phase_durations
         phase_share phase_dumps_ratio
         phase_margin phase_dumps_margin_ratio
         phases phase_ratios
@@ -185,6 +188,8 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
     rank_activity.ActivityFrame: {
         "still_since_seconds": _moment("still_since_timestamp_seconds"),
         "busy_since_seconds": _moment("busy_since_timestamp_seconds"),
+        "polls_since_seconds": _moment("polls_since_timestamp_seconds"),
+        "asks_since_seconds": _moment("asks_since_timestamp_seconds"),
     },
     rank_activity.ExitedRank: {
         "monotonic_seconds": _moment("ended_timestamp_seconds"),

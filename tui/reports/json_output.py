@@ -171,12 +171,22 @@ def frame_json(judgement: Judgement) -> bytes:
     """A frame with its findings."""
     frame = judgement.frame
     output = Output(Clock.of(frame), judgement.accounts)
-    return output.encode_record(
-        frame,
-        ledger=output.ledger_of("node", frame.node),
-        findings=judgement.findings,
-        rules_not_evaluated=judgement.not_evaluated,
-    )
+    return output.encode_record(frame, **_beside(judgement, output))
+
+
+def printed_frame(judgement: Judgement, output: Output) -> dict[str, Any]:
+    """The same, before it is encoded."""
+    printed = cast("dict[str, Any]", output.value(judgement.frame))
+    beside = _beside(judgement, output)
+    return {**printed, **{name: output.value(value) for name, value in beside.items()}}
+
+
+def _beside(judgement: Judgement, output: Output) -> dict[str, object]:
+    return {
+        "ledger": output.ledger_of("node", judgement.frame.node),
+        "findings": judgement.findings,
+        "rules_not_evaluated": judgement.not_evaluated,
+    }
 
 
 def probe_status_json(status: Mapping[str, object]) -> bytes:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from ...probes.attribution.stack_phase import place_of
 from ...probes.derive.activity import LEAST_SAMPLES
 from ...probes.derive.stack_groups import StackGroup, merge
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.reading import key_of
+from ...probes.model.stack_places import place_of
 from ...rules.distributed.rank_exited import how
 from ..drawing import format
 from ..drawing.rank_words import ORIGINS, STOPPED

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from ...rules.finding import Finding
 from ..drawing import format
 from ..drawing.explanations import Section, drawn_terms
-from ..drawing.finding_words import age_seconds, subject_text
+from ..drawing.finding_words import LEAST_PRICE, age_seconds, subject_text
 from ..drawing.glyphs import CLEARED, DOT, FOLD, SELECTED
 from ..drawing.lines import Line, LineBuilder, blank, heading, left, paragraph
 from ..drawing.severity_marks import severity_mark
@@ -187,10 +187,18 @@ def _row(view: View, finding: Finding, depth: int, chosen: bool, width: int) -> 
     line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
     line.add(f"  {FOLD} " if depth else "", "rule").add(f"{mark} ", role)
     line.add(f"{finding.id:<6} ", "dim").add(finding.name, name_role)
-    ending = _ending(finding, age)
+    ending = _price(finding) + _ending(finding, age)
     subject = f" {subject_text(finding.subject)}"
     line.add(left(subject, max(0, line.room - len(ending) - 1)), "strong").gap()
     return line.add(ending, "dim").line()
+
+
+def _price(finding: Finding) -> str:
+    """Of what stands on its own: a symptom's is in that of its cause."""
+    ratio = finding.lost_ratio
+    if finding.state != "active" or finding.explained_by or ratio is None or ratio < LEAST_PRICE:
+        return ""
+    return f"costs {format.quantity(ratio, 'ratio')}  "
 
 
 def _ending(finding: Finding, age: float) -> str:

@@ -66,7 +66,9 @@ class ProcessScreen(PictureScreen):
         below = _detail(process, pressure, limits, width, height - 3 - _MIN_ROWS) if process else []
         room = height - 4 - len(below)
         first = window(len(entries), room, _place(entries, view.selected))
-        block = Block.of([top_line(view, width), _title(view, entries, width), table_header(width)])
+        block = Block.of(
+            [top_line(view, width), _title(view, entries, width), table_header(view, width)]
+        )
         for entry in entries[first : first + room]:
             block = block + _entry(view, entry, width)
         block = block + Block.of([blank(width)] * (height - 1 - len(below) - len(block.lines)))
@@ -79,7 +81,7 @@ class ProcessScreen(PictureScreen):
             self.tell("select a process first")
 
     def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
-        sections = [processes_explained(width)]
+        sections = [processes_explained(view, width)]
         if _selected(view) is not None:
             sections.append(Section("The selected process", _DETAIL_TERMS))
         return [*sections, host_explained(view, width)]

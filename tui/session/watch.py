@@ -16,6 +16,7 @@ from ...probes.wire.command import (
     Attach,
     Command,
     Detach,
+    LookAtWaits,
     SendSignal,
     SetInterval,
     ShowEnvironment,
@@ -23,7 +24,7 @@ from ...probes.wire.command import (
     TakeStacks,
 )
 from ...probes.wire.messages import Reply
-from ...rules.closer_look import LOOK_SECONDS, worth_a_look
+from ...rules.closer_look import LOOK_SECONDS, standing, worth_a_look
 from ...rules.engine import Engine
 from ...rules.finding import Judgement
 from ...rules.history import History
@@ -108,6 +109,15 @@ class Watch:
             unclear = worth_a_look(judgement)
             if unclear:
                 self.take_stacks(unclear, LOOK_SECONDS)
+            waiting = standing(judgement.frame)
+            if waiting:
+                self._send(
+                    LookAtWaits(
+                        command_id=self._next(),
+                        pids=waiting,
+                        seconds=max(LOOK_SECONDS, 2 * frame.interval_seconds),
+                    )
+                )
             self._observe(judgement)
             yield judgement
 

@@ -217,3 +217,19 @@ def test_a_rank_that_was_started_again_is_not_missed(again: bool) -> None:
         return Changes(probes=(dead,), without=() if again else (VICTIM,))
 
     assert reported(play(script, 10)) == ({} if again else {"RUN424": VICTIM})
+
+
+@pytest.mark.parametrize(("signal", "joined"), [(9, [1.0]), (11, [])])
+def test_kills_for_want_of_memory_stand_beside_one_that_was_killed_outright(
+    signal: int, joined: list[float]
+) -> None:
+    script = ended(signal=signal)
+
+    def short(second: float) -> Changes:
+        changes = script(second)
+        changes.cgroup = {"oom_kills": 3 + (second >= FROM)}
+        return changes
+
+    finding = play(short, 20).one("RUN424")
+    kills = [each.value for each in finding.evidence if each.signal == "oom_kills"]
+    assert kills == joined
