@@ -200,7 +200,7 @@ def test_a_process_that_has_ended_but_is_not_waited_for() -> None:
     with subprocess.Popen(["true"]) as ended:
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
         done = run(str(ended.pid))
-    assert f"process {ended.pid} (true) has ended" in complaint(done)
+    assert f"process {ended.pid} (true) has exited" in complaint(done)
     assert done.returncode == 2
 
 
@@ -220,7 +220,7 @@ def test_a_process_that_ends_while_it_is_looked_at(node: SimulatedNvml) -> None:
         looked_at.kill()
         looked_at.wait()
         out, errors = program.communicate(timeout=30)
-    assert (out, errors) == ("", f"gputop: process {looked_at.pid} has ended\n")
+    assert (out, errors) == ("", f"gputop: process {looked_at.pid} has exited\n")
     assert program.returncode == 2
 
 
@@ -232,8 +232,8 @@ def test_the_screen_says_when_the_process_has_ended(node: SimulatedNvml) -> None
         program.wait_for("sleep 60", 20)
         watched.kill()
         watched.wait()
-        program.wait_for(f"process {watched.pid} has ended", 10)
-        program.wait_for(f" pid {watched.pid} has ended ", 10)  # in the first line, for good
+        program.wait_for(f"process {watched.pid} has exited", 10)
+        program.wait_for(f" pid {watched.pid} has exited ", 10)  # in the first line, for good
         program.type("q")
         assert program.process.wait(10) == 0
 

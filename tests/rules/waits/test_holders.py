@@ -195,8 +195,8 @@ def child_words(played: Played, rule: str) -> list[str]:
     ("how", "words"),
     [
         ({"exit_signal": 9}, "was killed by SIGKILL (9)"),
-        ({"exit_code": 1}, "has ended with exit code 1"),
-        ({}, "has ended and is a zombie: nobody has asked how"),
+        ({"exit_code": 1}, "has exited with code 1"),
+        ({}, "has exited and is a zombie: nobody has asked how"),
     ],
 )
 def test_a_dead_child_is_named_with_how_it_ended(how: Mapping[str, Any], words: str) -> None:

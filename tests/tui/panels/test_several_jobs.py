@@ -105,7 +105,7 @@ def test_topology_and_ledger_name_the_job() -> None:
     view = of_two_jobs()
     matrix = "\n".join(texts(whole_matrix(view, 200)))
     assert all(f"train r{rank}" in matrix and f"train·2 r{rank}" in matrix for rank in range(4))
-    ledger = texts(ledger_block(view, view.judgement.accounts, 132, 8).lines)
+    ledger = texts(ledger_block(view, view.judgement.minutes, 132, 8).lines)
     assert len({line.split("  ")[0] for line in ledger}) == 8
 
 

@@ -134,8 +134,8 @@ async def test_enter_with_little_room_opens_the_first_rank_in_sight() -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_the_dead_say_what_they_died_in(size: tuple[int, int]) -> None:
     said = text(drawn(view(judgement("rank-died")), *size))
-    assert "died in backward of step 18 171, 57 s ago" in said
-    assert "1 died" in said
+    assert "exited in backward of step 18 171, 57 s ago" in said
+    assert "1 exited" in said
 
 
 def test_a_job_that_hangs_is_not_said_to_go_on() -> None:

@@ -467,7 +467,7 @@ async def test_a_process_that_has_gone_is_not_signalled() -> None:
         watch.push(msgspec.structs.replace(first, frame=frame))
         await pilot.pause()
         await press(pilot, "x")
-        assert "that process is gone" in shown(app)
+        assert "that process has exited" in shown(app)
     assert not watch.signals
 
 
