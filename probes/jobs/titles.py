@@ -40,7 +40,8 @@ def ranks_by_titles(titles: Mapping[int, str]) -> dict[int, int]:
         found = _coordinates(title)
         if found:
             by_stem.setdefault(title_stem(title), {})[pid] = found
-    most = max(by_stem.values(), key=len, default={})
+    nobody: dict[int, _Coordinates] = {}
+    most = max(by_stem.values(), key=len, default=nobody)
     names = {tuple(name for name, _ in each) for each in most.values()}
     if len(names) != 1 or len(set(most.values())) != len(most):
         return {}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict
-from ..job_time import not_known, share_of
+from ..job_time import has_gpus, not_known, share_of
 from ..progress import is_unsettled, overdue_seconds
 from ..rule import JobRule, Scene, Threshold
 
@@ -42,7 +42,8 @@ class CommunicationBound(JobRule):
     next_step = "See on the links screen which way it takes, and whether that is at its limit."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
-        if (job.world_size or len(job.ranks)) < 2:
+        # Without GPUs a rank that waits for another looks the same, as an engine and a trainer in turn.
+        if (job.world_size or len(job.ranks)) < 2 or not has_gpus(job.ranks):
             return Verdict(subject=subject, holds=False)
         if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
             return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")

@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Severity, Subject, Verdict, compared
+from ..progress import is_unsettled
 from ..rank_rule import RankRule
 from ..rule import Scene, Threshold
 
@@ -33,6 +34,7 @@ class GarbageCollection(RankRule):
     thresholds = {
         "info_ratio": Threshold(0.01, "ratio", "ours; torchtitan saw 1.5 % of the step"),
         "warning_ratio": Threshold(0.05, "ratio", "ours"),
+        "warm_steps": Threshold(20.0, "count", "ours: imports and set-up are before"),
     }
     look_seconds = 5.0
     explains = ("RUN407",)
@@ -45,6 +47,10 @@ class GarbageCollection(RankRule):
     ) -> Verdict:
         if probe.gc_pause_seconds is None:
             return Verdict(subject=subject, holds=None, unknown_because="pauses are not counted")
+        if is_unsettled(rank) or (probe.step or 0) < self.limit["warm_steps"]:
+            return Verdict(
+                subject=subject, holds=False
+            )  # what is loaded at the start is collected once
         series = scene.history.rank(rank.pid, "gc_pause_seconds")
         grown, covered = series.grown(_WINDOW_SECONDS), series.covered(_WINDOW_SECONDS)
         if grown is None or grown < 0 or covered < _WINDOW_SECONDS / 2:

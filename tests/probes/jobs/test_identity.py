@@ -30,13 +30,14 @@ def process(
     **more: Any,
 ) -> ProcessReading:
     words = tuple(command.split()) if isinstance(command, str) else tuple(command)
+    given: dict[str, Any] = {"start_time_seconds": float(pid), "user": "alice", **more}
     return ProcessReading(
         monotonic_seconds=1.0,
         pid=pid,
         parent_pid=parent,
         command=words,
         environment=dict(environment or {}),
-        **{"start_time_seconds": float(pid), "user": "alice", **more},
+        **given,
     )
 
 

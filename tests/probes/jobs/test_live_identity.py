@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import pytest
@@ -38,7 +38,7 @@ time.sleep(60)
 
 
 @contextmanager
-def started(starter: str, *, executable: str | None = None, ranks: int) -> Iterator[int]:
+def started(starter: str, *, executable: str | None = None, ranks: int) -> Generator[int]:
     """A shell that starts ranks, with Python as ``$P`` and the code of one as ``$R``; its pid."""
     plain = {name: value for name, value in os.environ.items() if "RANK" not in name}
     shell = subprocess.Popen(

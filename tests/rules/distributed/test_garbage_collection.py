@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from support.rules_scenes import Script, evidence, play
@@ -32,3 +33,12 @@ def test_near_misses() -> None:
         return collects(0.0)(second if second < 50 else second - 50)
 
     assert "RUN433" not in play(restarts, 100).ever()  # type: ignore[arg-type]
+
+
+def test_while_it_starts_much_is_collected_once() -> None:
+    def starting(second: float) -> object:
+        changes = collects(0.08)(second)
+        changes.probes = [msgspec.structs.replace(each, step=None) for each in changes.probes]
+        return changes
+
+    assert "RUN433" not in play(starting, 100).ever()  # type: ignore[arg-type]

@@ -69,9 +69,11 @@ def split(frame: Frame) -> Frame:
 @cache
 def of_two_jobs() -> View:
     node = SimulatedNode(SCENARIO, start_time_seconds=UNIX)
-    engine, frame, cached = Engine(make_rules()), None, DeriveCache()
+    engine, cached = Engine(make_rules()), DeriveCache()
     with unmeasured():
-        for number in range(40):
+        frame = derive(None, node.sample_at(0.0), cached)
+        judged = engine.judge(split(frame))
+        for number in range(1, 40):
             frame = derive(frame, node.sample_at(number * 2.0), cached)
             judged = engine.judge(split(frame))
     return View(judgement=judged, history=engine.history)
