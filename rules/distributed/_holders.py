@@ -20,7 +20,7 @@ from ..waits.other_threads import gil_owner, threads_of
 from ..waits.ranks import rank_key
 
 _MOST_NAMED = 4
-OOM_KILLS = "oom_kills_since_start"
+OOM_KILLS = "kills for want of memory in its control group since this watch began"
 _HELD_BY = {
     "pipe": ("other_end", "its other end is with"),
     "fifo": ("other_end", "its other end is with"),
