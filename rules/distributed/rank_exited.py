@@ -79,7 +79,10 @@ class RankExited(Rule):
             Evidence(signal="ended_by", value=how(exited)),
             Evidence(signal="killed_by", value=exited.killed_by or None),
             Evidence(
-                signal="oom_kills", label=OOM_KILLS, value=_oom_kills(exited, frame), unit="count"
+                signal="oom_kills_since_start",
+                label=OOM_KILLS,
+                value=_oom_kills(exited, frame),
+                unit="count",
             ),
             Evidence(signal="xid", value=None if xid is None else str(xid)),
             Evidence(
