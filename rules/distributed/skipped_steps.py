@@ -38,7 +38,7 @@ class SkippedSteps(RankRule):
         self, rank: RankFrame, probe: ProbeFrame, subject: Subject, job: JobFrame, scene: Scene
     ) -> Verdict:
         past = scene.frame.rank_history(rank.pid, rank.start_time_seconds)
-        steps = past.steps[-_STEPS:] if past else ()
+        steps = list(past.steps[-_STEPS:]) if past else []
         # The first scale is a guess: what it skips is no fault.
         if len(steps) < _STEPS or steps[0].number <= _STEPS:
             return Verdict(subject=subject, holds=False)

@@ -97,9 +97,10 @@ def _open_files_limit(folder: Path, missing: Missing) -> int | None:
     except PermissionError:
         missing["open_files_limit"] = _DENIED
         return None
-    soft = next(
-        (line[len(_SOFT_LIMIT) :].split() for line in lines if line.startswith(_SOFT_LIMIT)), []
-    )
+    soft: list[bytes] = []
+    for line in lines:
+        if line.startswith(_SOFT_LIMIT):
+            soft = line[len(_SOFT_LIMIT) :].split()
     if soft[:1] == [b"unlimited"]:
         return None
     if soft and soft[0].isdigit() and int(soft[0]):

@@ -6,11 +6,14 @@ import hmac
 import ssl
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import ThreadingWSGIServer, make_wsgi_app
+from prometheus_client.exposition import (
+    ThreadingWSGIServer,
+    make_wsgi_app,  # pyright: ignore[reportUnknownVariableType]
+)
 
 _SLOW_SECONDS = 10.0
 """A client that sends nothing for so long is let go."""
@@ -56,7 +59,8 @@ class MetricsServer:
         tls: ssl.SSLContext | None = None,
         token: str = "",
     ) -> None:
-        app = _guarded(_only_metrics(make_wsgi_app(registry)), token)
+        library = cast("App", make_wsgi_app(registry))
+        app = _guarded(_only_metrics(library), token)
         self._server = make_server(host, port, app, _Server, handler_class=_Handler)
         if tls is not None:
             # The handshake is the client's thread's business: one that never shakes hands keeps nobody out.
