@@ -216,7 +216,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return self.price.lost_gpu_seconds
 
     @property
-    def suspected(self) -> bool:
+    def is_pending_cause(self) -> bool:
         """It is pending and would be news: a symptom of what is active already is none."""
         return self.state == "pending" and self.explained_by is None
 
@@ -287,6 +287,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(finding for finding in self.findings if finding.state == "pending")
 
     @property
-    def suspected(self) -> tuple[Finding, ...]:
+    def pending_causes(self) -> tuple[Finding, ...]:
         """Those that are."""
-        return tuple(finding for finding in self.findings if finding.suspected)
+        return tuple(finding for finding in self.findings if finding.is_pending_cause)

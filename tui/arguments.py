@@ -228,7 +228,7 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         description="Watch for a while without a screen, then print what is wrong, the numbers that "
         "prove it, and what each rank does.",
         epilog="Exit codes: 0 nothing certain was found, 1 something is wrong, 2 it could not look or the "
-        "process has ended and nothing was found, 64 wrong usage.",
+        "process has exited and nothing was found, 64 wrong usage.",
         allow_abbrev=False,
     )
     _add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")

@@ -23,7 +23,7 @@ def refusal(pid: int, root: Path = Path("/")) -> str:
     if stat.kernel_thread:
         return f"process {pid} ({stat.name}) is a thread of the kernel: there is no job in it"
     if stat.state in "ZX" and (stat.threads or 0) <= 1:
-        return f"process {pid} ({stat.name}) has ended, and its parent has not taken notice yet"
+        return f"process {pid} ({stat.name}) has exited, and its parent has not taken notice yet"
     return ""
 
 

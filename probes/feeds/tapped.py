@@ -21,9 +21,12 @@ class TappedFeed:
     def __init__(self, feed: Feed, on_sample: Callable[[Sample], None]) -> None:
         self._feed = feed
         self._on_sample = on_sample
-        self.title = feed.title
         self.simulated = feed.simulated
         self.past_samples = feed.past_samples
+
+    @property
+    def title(self) -> str:
+        return self._feed.title
 
     @property
     def pids(self) -> tuple[int, ...]:

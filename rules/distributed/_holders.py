@@ -20,14 +20,14 @@ from ..waits.other_threads import gil_owner, threads_of
 from ..waits.ranks import rank_key
 
 _MOST_NAMED = 4
-OOM_KILLS = "oom_kills_since_start"
+OOM_KILLS = "kills for want of memory in its control group since this watch began"
 _HELD_BY = {
-    "pipe": "its other end is with",
-    "fifo": "its other end is with",
-    "file lock": "held by",
-    "mutex": "owned by",
-    "socket": "far end",
-    "unix socket": "far end",
+    "pipe": ("other_end", "its other end is with"),
+    "fifo": ("other_end", "its other end is with"),
+    "file lock": ("held_by", ""),
+    "mutex": ("owned_by", ""),
+    "socket": ("other_end", "far end"),
+    "unix socket": ("other_end", "far end"),
 }
 _NOBODY = {
     "pipe": "nobody else: only this process itself has it open",
@@ -74,7 +74,8 @@ def of_holders(charge: Charge, scene: Scene) -> Iterator[Evidence]:
         yield Evidence(signal="file", value=f"{thing.call} {thing.name}")
     words = holder_words(thing, charge.job, charge.rank)
     if words:
-        yield Evidence(signal=_HELD_BY[thing.kind], value=words)
+        name, label = _HELD_BY[thing.kind]
+        yield Evidence(signal=name, label=label, value=words)
     yield from _cycle(charge)
 
 

@@ -78,8 +78,13 @@ class RankExited(Rule):
         evidence = (
             Evidence(signal="ended_by", value=how(exited)),
             Evidence(signal="killed_by", value=exited.killed_by or None),
-            Evidence(signal=OOM_KILLS, value=_oom_kills(exited, frame)),
-            Evidence(signal="xid", value=xid),
+            Evidence(
+                signal="oom_kills_since_start",
+                label=OOM_KILLS,
+                value=_oom_kills(exited, frame),
+                unit="count",
+            ),
+            Evidence(signal="xid", value=None if xid is None else str(xid)),
             Evidence(
                 signal="ended_after_it",
                 label="others that ended after it",

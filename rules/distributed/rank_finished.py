@@ -66,7 +66,7 @@ class RankFinished(ChargeRule):
             holds=True,
             severity="error" if late else "warning",
             evidence=(
-                Evidence(signal="has_finished", value="it has ended with exit code 0"),
+                Evidence(signal="has_finished", value="it has exited with code 0"),
                 Evidence(signal=KEPT_WAITING, value=names_of(each.rank for each in waits.waiting)),
                 waiting_evidence(waits.waited_seconds, waits.waiting),
             ),

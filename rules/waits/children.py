@@ -33,8 +33,8 @@ def how_it_ended(process: ProcessFrame) -> str:
             return f"was killed by signal {process.exit_signal}"
         return f"was killed by {name} ({process.exit_signal})"
     if process.exit_code is not None:
-        return f"has ended with exit code {process.exit_code}"
-    return "has ended and is a zombie: nobody has asked how"
+        return f"has exited with code {process.exit_code}"
+    return "has exited and is a zombie: nobody has asked how"
 
 
 def oom_kills(groups: Collection[str | None], frame: Frame) -> int:

@@ -127,7 +127,7 @@ def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Names
 
 def has_ended(asked: AskedProcess) -> str:
     """One sentence on a process that is not there any more."""
-    return f"process {asked.pid} has ended"
+    return f"process {asked.pid} has exited"
 
 
 def why_no_job(asked: AskedProcess | None, frame: Frame | None) -> str:

@@ -58,7 +58,7 @@ def print_once(watch: Watch, options: Namespace) -> int:
     unseen = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
     if unseen:
         unread = why_processes_unread(judgement.frame)
-        what = f"was not looked at: {unread}" if unread else "has ended"
+        what = f"was not looked at: {unread}" if unread else "has exited"
         return complain(f"process {unseen[0]} {what}", COULD_NOT_LOOK)
     if options.format == "json":
         say_json(as_json(judgement))

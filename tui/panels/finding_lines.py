@@ -133,7 +133,7 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     who = (12 if wide else 7) + (CELLS if labeled else 0)
     line.add(_cell(subjects_text(cause.findings), who, width), "strong").gap()
     if finding.state == "pending":
-        line.add("suspected", "strong")
+        line.add("pending", "strong")
     else:
         age = age_seconds(finding, view.frame.time_seconds)
         shown = format.duration(age) if wide else format.short_duration(age)

@@ -77,7 +77,7 @@ def _times(finding: Finding, frame: Frame, width: int) -> list[Line]:
         f"for {format.duration(end - finding.since_seconds)}",
     ]
     if finding.cleared_seconds is not None:
-        parts.append(f"gone at {format.clock(finding.cleared_seconds)}")
+        parts.append(f"cleared at {format.clock(finding.cleared_seconds)}")
     parts.append(sureness_text(finding, below=1.0))
     lines = paragraph(f" {DOT} ".join(filter(None, parts)), width, "dim", first="")
     price = price_line(finding)

@@ -21,7 +21,7 @@ LINE_TERMS = (
         "symptom; within a severity the dearest comes first.",
     ),
     Term("next:", "What to do first. Key 6 has the whole runbook."),
-    Term("suspected", "Not certain yet: it must last for some time before it counts."),
+    Term("pending", "Not certain yet: it must last for some time before it counts."),
     Term(
         "not seen for",
         "What it is about has not been read for so long; it counts until it is read again.",
@@ -37,7 +37,7 @@ LIST_TERMS = (
         "list",
         "Mark, id of the rule, its name, what it is about and for how long. Those under a fold are "
         "symptoms of the "
-        "one above; seen: not certain yet; gone: how long ago it ended.",
+        "one above; pending: for how long it has held without being certain; cleared: how long ago.",
     ),
     Term(
         "costs",
@@ -48,8 +48,8 @@ LIST_TERMS = (
     Term(
         "cannot be priced", "Nothing that is read tells how much time it takes; the reason follows."
     ),
-    Term("suspected", "Not certain yet: it must last for some time before it counts."),
-    Term("cleared", "Findings that have ended."),
+    Term("pending", "Not certain yet: it must last for some time before it counts."),
+    Term("cleared", "Findings that do not hold any more, of the last ten minutes."),
     Term("Evidence", "The values that prove the selected finding, with what they are compared to."),
     Term("Next", "What to do first."),
     Term("Explained by", "The cause of which this is a symptom."),

@@ -90,7 +90,7 @@ def phase(row: GpuRow, width: int) -> Spans:
 def phase_spans(rank: RankFrame, width: int) -> Spans:
     """The phase of a rank with its age; of a dead one how long it has been dead."""
     if rank.ended_age_seconds is not None:
-        return _aged("died", "error", rank.ended_age_seconds, width)
+        return _aged("exited", "error", rank.ended_age_seconds, width)
     role = PHASE_ROLES.get(rank.phase or "", "other")
     return _aged(plain(rank.phase or DASH), role, rank.phase_unbroken_seconds, width)
 
@@ -198,7 +198,7 @@ ABOUT: dict[Callable[[GpuRow, int], Spans], str] = {
     job: "Short name of the job on this GPU, where several are here.",
     phase: "What the main loop of that rank does now; from 2 s on with how long without a break. From the "
     "probe page; without a probe from stacks (py-spy) or threads (/proc). free: no process is on the GPU. "
-    "died: how long ago its rank ended.",
+    "exited: how long ago its rank did.",
     utilization_bar: "Utilization, the number beside it, as a bar from 0 to 100 %. NVML.",
     utilization: "Utilization in %: share of the time in which any kernel ran, however small, in the "
     "driver's last window of 1/6 to 1 s. 100 can be utilization without work: then SM is low. NVML.",

@@ -196,7 +196,7 @@ def _summary(view: View, job: JobFrame, jobs: Sequence[JobFrame]) -> list[str]:
     parts.append(count_words(job))
     alive = job.living
     if len(alive) < len(job.ranks):
-        parts.append(f"{len(job.ranks) - len(alive)} died")
+        parts.append(f"{len(job.ranks) - len(alive)} exited")
     steps = [rank.step for rank in alive if rank.step is not None]
     if steps:
         behind = f" to {format.grouped(max(steps))}" if min(steps) != max(steps) else ""

@@ -16,7 +16,7 @@ from .finding_lines import Cause, causes, finding_block, wanted_rows
 from .gpu_table import gpu_block, gpus_hidden
 from .host_line import host_line
 from .ledger import ledger_block
-from .no_findings import in_brief, not_evaluated_text, suspected_text
+from .no_findings import in_brief, not_evaluated_text, pending_text
 from .process_table import ProcessRow, important, matching, process_block
 from .top_line import top_line
 
@@ -65,9 +65,9 @@ def draw(
 
 
 def shown_causes(view: View) -> list[Cause]:
-    """Of the findings that count, whatever is filtered; in one picture alone also the suspected."""
-    suspected = view.judgement.pending if view.once else ()
-    return causes([*view.judgement.active, *suspected])
+    """Of the findings that count, whatever is filtered; in one picture alone also the pending."""
+    pending = view.judgement.pending if view.once else ()
+    return causes([*view.judgement.active, *pending])
 
 
 class _Picture:
@@ -174,9 +174,7 @@ def _finding_note(view: View, found: Sequence[Cause], width: int) -> str:
     """What is not certain, unless the panel itself says so for want of findings."""
     if not found:
         return ""
-    notes = f" {DOT} ".join(
-        filter(None, (suspected_text(view), not_evaluated_text(view.judgement)))
-    )
+    notes = f" {DOT} ".join(filter(None, (pending_text(view), not_evaluated_text(view.judgement))))
     return notes if len(notes) + _TITLE_CELLS <= width else in_brief(view)
 
 

@@ -250,7 +250,7 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
         1,
         _state,
         "State by the letter of the kernel, now: R runs or is ready to, S sleeps, D waits for a "
-        "device or file and cannot be killed, T is stopped, t is held by a debugger, Z has ended. "
+        "device or file and cannot be killed, T is stopped, t is held by a debugger, Z has exited. "
         "/proc.",
         ragged=True,
     ),

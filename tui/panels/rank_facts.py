@@ -85,7 +85,7 @@ def _throughput(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
     yield "step time", f"p50 {p50} {DOT} p99 {p99}{_spread(rank.step_spread_ratio)}", "text"
     host, gpu = (format.precise(v) for v in (rank.host_step_seconds, rank.gpu_step_seconds))
     yield "host and GPU", f"host {host} {DOT} GPU busy {gpu}", "text"
-    yield "host runs ahead", format.precise(rank.run_ahead_seconds), "text"
+    yield "run-ahead", format.precise(rank.run_ahead_seconds), "text"
     spread = _spread(rank.throughput_spread_ratio)
     for counted, rate in (
         ("tokens", rank.tokens_per_second),

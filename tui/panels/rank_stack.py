@@ -46,7 +46,7 @@ _STATES = {
     "D": "waits in the kernel and cannot be interrupted",
     "T": "is stopped",
     "t": "is held by a debugger",
-    "Z": "has ended",
+    "Z": "has exited",
     "I": "is idle",
 }
 _STOPPED = frozenset("Tt")
@@ -71,7 +71,7 @@ def reading_lines(reading: StackReading, width: int) -> list[Line]:
 def why_no_stack(frame: Frame, rank: RankFrame) -> str:
     """One sentence, with what would lift it; also where it will come in a moment."""
     if rank.ended_age_seconds is not None:
-        return f"it died {format.duration(rank.ended_age_seconds)} ago: it has no stack any more"
+        return f"it exited {format.duration(rank.ended_age_seconds)} ago: it has no stack any more"
     reading = frame.stacks_of(rank)
     if reading is not None and reading.refusal:
         return f"no stack: {reading.refusal}"

@@ -62,7 +62,7 @@ def rank_block(
 def state_text(rank: RankFrame) -> tuple[str, str]:
     """What is out of the ordinary about a rank, and the role to say it in; empty where nothing is."""
     if rank.ended_age_seconds is not None:
-        return f"died {died_text(rank)}", "error"
+        return f"exited {died_text(rank)}", "error"
     if rank.stopped:
         return STOPPED, "error"
     if rank.phase is None:
@@ -282,7 +282,7 @@ def layout_at(width: int, unit: str) -> Layout[RankRow]:
             14,
             _note,
             "What is out of the ordinary: whom it waits for (from 1 s on), how many others waited for"
-            " it and for what share of the timeline, that it is stopped, or when it died.",
+            " it and for what share of the timeline, that it is stopped, or when it exited.",
             most=36,
             ragged=True,
         ),

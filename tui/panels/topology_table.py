@@ -201,10 +201,10 @@ _FACTS = (
     _Fact("node", 4, False, "NUMA node: the CPU and memory that this card hangs on. sysfs."),
     _Fact(_RANK, 4, True, "Rank that runs on the GPU. Probe page, environment or command line."),
     _Fact(
-        "cores",
+        "CPUs",
         5,
         True,
-        "Whether its main thread last ran on cores near (of its GPU's NUMA node) or far from "
+        "Whether its main thread last ran on CPUs near (of its GPU's NUMA node) or far from "
         "it: far costs bandwidth and latency to the GPU. Red: it may run on far ones only, so it is bound "
         "wrongly. /proc.",
     ),

@@ -65,7 +65,7 @@ def _verdict(findings: Sequence[Finding], partial: bool, *, unread: bool) -> Ite
     pending = [finding for finding in findings if finding.state == "pending"]
     nothing = "Nothing else" if len(findings) > len(pending) else "Nothing"
     if pending:
-        yield f"{nothing} is certain, {len(pending)} suspected: watch longer with --for."
+        yield f"{nothing} is certain, {len(pending)} pending: watch longer with --for."
     elif unread:
         yield "Not everything could be looked at; in what could, nothing stands out."
     elif partial:

@@ -167,6 +167,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
     job_frames.RankFrame: _renamed(
         """
         workers worker_pids
+        ended_age_seconds exited_age_seconds
         phase_unbroken_seconds phase_unbroken_duration_seconds
         longest_phases longest_phase_durations
         phase_share phase_dumps_ratio
@@ -192,7 +193,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         "asks_since_seconds": _moment("asks_since_timestamp_seconds"),
     },
     rank_activity.ExitedRank: {
-        "monotonic_seconds": _moment("ended_timestamp_seconds"),
+        "monotonic_seconds": _moment("exited_timestamp_seconds"),
         **_renamed("signal exit_signal code exit_code"),
     },
     frame.ProbeFrame: {
@@ -201,7 +202,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         **_renamed("step_seconds step_duration_seconds device_uuid gpu_uuid"),
         "phase_monotonic_seconds": _moment("phase_start_timestamp_seconds"),
         "step_monotonic_seconds": _moment("step_end_timestamp_seconds"),
-        "ended_monotonic_seconds": _moment("ended_timestamp_seconds"),
+        "ended_monotonic_seconds": _moment("exited_timestamp_seconds"),
     },
     probe_readings.StepReading: {
         "monotonic_seconds": _moment("end_timestamp_seconds"),

@@ -27,7 +27,7 @@ JSON_SCHEMA_VERSION = 2
 _NO_RATE = "the rate of the port is not known"
 _NOT_SEEN = "its phases were not seen for long enough yet"
 _NOT_WATCHED = "it was not watched for long enough yet"
-_ENDED = "it has ended"
+_ENDED = "it has exited"
 
 
 class Dated(Protocol):

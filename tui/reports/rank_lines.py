@@ -37,7 +37,7 @@ def ended_lines(job: JobFrame, frame: Frame) -> Iterator[str]:
         if exited.job_id == job.id:
             age = format.duration(max(0.0, frame.monotonic_seconds - exited.monotonic_seconds))
             number = "?" if exited.rank is None else exited.rank
-            yield f"rank {number}  pid {exited.pid}  has ended {age} ago: {how(exited)}"
+            yield f"rank {number}  pid {exited.pid}  exited {age} ago: {how(exited)}"
 
 
 def without_ended(job: JobFrame, frame: Frame) -> JobFrame:

@@ -155,8 +155,8 @@ def _count(view: View, listed: int, rows: int) -> str:
     active = view.findings("active")
     many = sum(cause_counts(causes(active)).values())
     parts = [f"{format.counted(many, 'cause')} of {len(active)} active"]
-    suspected = sum(finding.suspected for finding in view.findings("pending"))
-    parts += [f"{suspected} suspected", f"{len(view.findings('cleared'))} cleared"]
+    pending = sum(finding.is_pending_cause for finding in view.findings("pending"))
+    parts += [f"{pending} pending", f"{len(view.findings('cleared'))} cleared"]
     if rows < listed:
         parts.append(f"{rows} of {listed} in sight")
     if view.filter:
@@ -202,7 +202,7 @@ def _price(finding: Finding) -> str:
 
 
 def _ending(finding: Finding, age: float) -> str:
-    words = {"active": "", "pending": "seen ", "cleared": "gone "}[finding.state]
+    words = {"active": "", "pending": "pending ", "cleared": "cleared "}[finding.state]
     return f"{words}{format.duration(age)}"
 
 

@@ -65,7 +65,7 @@ def tab_words(job: JobFrame, labels: Mapping[str, str]) -> str:
     """
     words = f"{plain(labels.get(job.id, '')) or name_words(job)} {count_words(job)}"
     age = died_seconds(job)
-    return words if age is None else f"{words} {DOT} died {format.duration(age)} ago"
+    return words if age is None else f"{words} {DOT} ended {format.duration(age)} ago"
 
 
 def labels_of_one_name(view: View) -> Mapping[str, str]:

@@ -31,7 +31,7 @@ _CUT = "…"
 _SLEEPING_HARD = (
     "it is in uninterruptible sleep, and reading this could hang: it is read once it wakes"
 )
-_ENDED = "the process has ended"
+_ENDED = "the process has exited"
 _DEFERRED = ("command", "environment", "working_directory")
 
 

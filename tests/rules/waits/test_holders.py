@@ -75,7 +75,7 @@ def lock_of(*holders: Any, **fields: Any) -> Look:
 
 
 def held_by(played: Played, rule: str) -> str:
-    return str(evidence(played.one(rule), "held by").value)
+    return str(evidence(played.one(rule), "held_by").value)
 
 
 def test_a_lock_held_by_whoever_stands_still_names_him() -> None:
@@ -166,7 +166,7 @@ def test_a_child_that_has_the_other_end_and_stands_still_is_told_of_its_rank() -
     script = with_child(alone(PIPE, pipe_of(0, WRITES)), 0)
     played = play(script, MINUTE)
     assert reported(played) == {"HST125": 0}
-    words = str(evidence(played.one("HST125"), "its other end is with").value)
+    words = str(evidence(played.one("HST125"), "other_end").value)
     assert words.startswith(f"its child {CHILD} (python), which sleeps")
 
 
@@ -195,8 +195,8 @@ def child_words(played: Played, rule: str) -> list[str]:
     ("how", "words"),
     [
         ({"exit_signal": 9}, "was killed by SIGKILL (9)"),
-        ({"exit_code": 1}, "has ended with exit code 1"),
-        ({}, "has ended and is a zombie: nobody has asked how"),
+        ({"exit_code": 1}, "has exited with code 1"),
+        ({}, "has exited and is a zombie: nobody has asked how"),
     ],
 )
 def test_a_dead_child_is_named_with_how_it_ended(how: Mapping[str, Any], words: str) -> None:
@@ -235,7 +235,7 @@ def test_the_far_end_of_a_socket_is_named_and_for_how_long_nothing_came() -> Non
     finding = play(script, FROM + 30).one("HST125")
     words = str(evidence(finding, "connected_to").value)
     assert words.startswith("10.0.0.3:2049, nothing came for ")
-    assert not [each for each in finding.evidence if each.signal == "far end"], "not on this node"
+    assert not [each for each in finding.evidence if each.signal == "other_end"], "not on this node"
 
 
 def test_what_was_looked_up_before_the_standstill_is_no_witness() -> None:
@@ -247,7 +247,7 @@ def test_what_was_looked_up_before_the_standstill_is_no_witness() -> None:
         return changes
 
     finding = play(stale, 30).one("HST125")
-    assert not [each for each in finding.evidence if each.signal == "its other end is with"]
+    assert not [each for each in finding.evidence if each.signal == "other_end"]
 
 
 def test_a_mutex_names_the_thread_that_owns_it_and_a_cycle_both() -> None:
@@ -259,7 +259,7 @@ def test_a_mutex_names_the_thread_that_owns_it_and_a_cycle_both() -> None:
 
     plain = play(waiting(LOCK, mutex(False)), 30)
     assert reported(plain) == {"RUN406": VICTIM}
-    words = str(evidence(plain.one("RUN406"), "owned by").value)
+    words = str(evidence(plain.one("RUN406"), "owned_by").value)
     assert words.startswith("its thread 5555 (python), which waits for a lock")
     cycle = play(waiting(LOCK, mutex(True)), 30)
     assert reported(cycle) == {"RUN406": VICTIM}

@@ -171,9 +171,9 @@ async def test_a_panel_without_room_is_not_explained() -> None:
 
 async def test_the_terms_of_the_topology_matrix_are_those_in_sight() -> None:
     wide = names(await explained(judgement("two-islands"), (132, 43), KEYS["topology"]))
-    assert {"island", "node", "rank", "cores", "mem near", "nearest card", "NVn", "SYS"} <= wide
+    assert {"island", "node", "rank", "CPUs", "mem near", "nearest card", "NVn", "SYS"} <= wide
     small = names(await explained(judgement("two-islands"), (60, 16), KEYS["links"]))
-    assert not {"island", "cores", "NVn"} & small
+    assert not {"island", "CPUs", "NVn"} & small
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_zombie_and_kernel_thread_seen_first(tree: ProcTree) -> None:
     tree.process(80, state="Z", command=[])
     tree.process(81, command=[], flags=0x200000)
     readings = Reader(tree, 80, 81)()
-    assert readings[80].missing["command"] == "the process has ended"
+    assert readings[80].missing["command"] == "the process has exited"
     assert readings[81].missing["command"] == "it is a thread of the kernel"
 
 
