@@ -39,7 +39,11 @@ def run(*words: str, folder: Path, **environment: str) -> tuple[int, str, str]:
 def test_it_is_whole_however_it_is_ended(how: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gputop", "record", "run", "--demo", "gpu-lost", "-i", "0.2"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, preexec_fn=own_signals
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=own_signals,  # noqa: PLW1509
     ) as recorder:
         assert recorder.stdout is not None
         assert "records to run-*.gtop" in recorder.stdout.readline()
@@ -55,7 +59,11 @@ def test_it_is_whole_however_it_is_ended(how: signal.Signals, tmp_path: Path) ->
 def test_killed_it_loses_no_more_than_the_last_block(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gputop", "record", "run", "--demo", "healthy", "-i", "0.2"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, preexec_fn=own_signals
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=own_signals,  # noqa: PLW1509
     ) as recorder:
         assert recorder.stdout is not None
         recorder.stdout.readline()
