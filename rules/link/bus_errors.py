@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ...probes.model.frame import Frame
 from ...probes.model.kernel_readings import KernelEventReading
+from ...probes.model.pci_address import same_card
 from ..finding import Severity, Subject, Verdict
 from ..kernel_events import AGE, began, lines_of, recent
 from ..rule import Rule, Scene, Threshold, gpu_subject
@@ -60,16 +61,6 @@ class BusErrors(Rule):
 
 def _subject(event: KernelEventReading, frame: Frame) -> Subject:
     for gpu in frame.gpus:
-        if (
-            event.pci_bus_id
-            and gpu.pci_bus_id
-            and _place(gpu.pci_bus_id) == _place(event.pci_bus_id)
-        ):
+        if same_card(event.pci_bus_id, gpu.pci_bus_id):
             return gpu_subject(gpu)
     return Subject(kind="link", id=event.pci_bus_id or "rdma")
-
-
-def _place(bus_id: str) -> str:
-    """NVML gives the domain eight digits, the kernel four, and functions differ."""
-    parts = bus_id.lower().split(":")
-    return ":".join([parts[0][-4:], *parts[1:-1], parts[-1].split(".")[0]])

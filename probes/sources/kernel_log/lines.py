@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ...model.gpu_readings import XidReading
 from ...model.kernel_readings import KernelEventKind, KernelEventReading
+from ...model.pci_address import normal_bus_id
 from ..procfs.redaction import mask_text
 
 MOST_CHARS = 240
@@ -121,11 +122,3 @@ def _event(
 def _shown(text: str) -> str:
     shown = mask_text(text.strip())
     return shown if len(shown) <= MOST_CHARS else shown[: MOST_CHARS - 1] + "…"
-
-
-def normal_bus_id(text: str) -> str:
-    """``0000:3b:00.0`` of whatever form NVML or the kernel gives it: short domain, capitals, no function."""
-    parts = text.lower().split(":")
-    domain = parts[-3][-4:].rjust(4, "0") if len(parts) >= 3 else "0000"
-    device = parts[-1] if "." in parts[-1] else f"{parts[-1]}.0"
-    return f"{domain}:{parts[-2] if len(parts) >= 2 else '00'}:{device}"

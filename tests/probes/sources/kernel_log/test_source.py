@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from gputop.probes.model.gpu_readings import XidReading
 from gputop.probes.model.kernel_readings import KernelEventReading
-from gputop.probes.sources.kernel_log.lines import MOST_CHARS, normal_bus_id, read_line
+from gputop.probes.model.pci_address import normal_bus_id
+from gputop.probes.sources.kernel_log.lines import MOST_CHARS, read_line
 from gputop.probes.sources.kernel_log.source import KernelLogSource
 from gputop.probes.sources.protocol import SourceAbsent, SourceDenied
 

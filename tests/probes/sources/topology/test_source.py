@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.derive.pci_levels import normal_bus_id
 from gputop.probes.model.gpu_readings import GpuReading
 from gputop.probes.model.link_readings import TopologyReading
+from gputop.probes.model.pci_address import normal_bus_id
 from gputop.probes.model.sample import Sample
 from gputop.probes.model.topology_frames import TopologyFrame
 from gputop.probes.sources.protocol import SourceAbsent
