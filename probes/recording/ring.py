@@ -10,6 +10,8 @@ from .segment import SegmentWriter
 from .writer import Blocks
 
 KEPT_SECONDS = 600.0
+MOST_BYTES = 8 << 20
+"""Of all blocks. Where many processes come and go, what is oldest leaves before its time."""
 
 
 class Ring:
@@ -19,11 +21,12 @@ class Ring:
         self._seconds = seconds
         self._blocks = Blocks()
         self._kept: deque[tuple[float, bytes]] = deque()
+        self._bytes = 0
 
     @property
     def bytes(self) -> int:
         """That it takes."""
-        return sum(len(block) for _, block in self._kept)
+        return self._bytes
 
     def add(self, entry: Entry) -> None:
         """Take up an entry."""
@@ -31,7 +34,7 @@ class Ring:
         if full is not None:
             self._keep(full)
         while self._kept and self._kept[0][0] < entry.time_seconds - self._seconds:
-            self._kept.popleft()
+            self._drop_oldest()
 
     def write(self, path: Path) -> int:
         """All of it to a new file; returns its bytes.
@@ -51,4 +54,11 @@ class Ring:
         return writer.bytes
 
     def _keep(self, entries: list[Entry]) -> None:
-        self._kept.append((entries[-1].time_seconds, encode(entries)))
+        block = encode(entries)
+        self._kept.append((entries[-1].time_seconds, block))
+        self._bytes += len(block)
+        while self._bytes > MOST_BYTES and len(self._kept) > 1:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        self._bytes -= len(self._kept.popleft()[1])
