@@ -40,6 +40,9 @@ class BottomLine(Widget, can_focus=False):
         self._take_styles()
         app_of(self).theme_changed_signal.subscribe(self, lambda _: self._take_styles())
 
+    def on_unmount(self) -> None:
+        app_of(self).theme_changed_signal.unsubscribe(self)
+
     def show_hints(self, hints: tuple[tuple[str, str], ...], standing: str) -> None:
         """Keys with what they do, and a state that should not be forgotten, such as a filter."""
         if (hints, standing) != (self._hints, self._standing):

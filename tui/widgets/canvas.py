@@ -53,6 +53,10 @@ class Canvas(Widget):
         self._take_styles()
         app_of(self).theme_changed_signal.subscribe(self, lambda _: self._restyle())
 
+    def on_unmount(self) -> None:
+        # What is told of themes holds whoever it tells: else every screen that was ever open would stay.
+        app_of(self).theme_changed_signal.unsubscribe(self)
+
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""
         before, self._lines = self._lines, list(lines)
