@@ -16,6 +16,7 @@ from textual.widget import Widget
 from ..drawing.changes import changed_cells
 from ..drawing.glyphs import to_ascii
 from ..drawing.lines import Line, width_of
+from .given_back import give_back
 from .look import app_of, codes_of, styles_of
 
 _RESET = "\x1b[0m"
@@ -56,6 +57,7 @@ class Canvas(Widget):
     def on_unmount(self) -> None:
         # What is told of themes holds whoever it tells: else every screen that was ever open would stay.
         app_of(self).theme_changed_signal.unsubscribe(self)
+        give_back(self._styles_cache)
 
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""
