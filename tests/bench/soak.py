@@ -32,8 +32,8 @@ sys.path.insert(0, str(TESTS))
 GROWTH_BYTES = 5 << 20
 PSS_BYTES = 75 << 20
 """Of the front end and the collector together."""
-WARM_UP_SECONDS = 1200.0
-"""Twice as long as the past is kept."""
+WARM_UP_SECONDS = 3600.0
+"""Six times as long as the past is kept, in which every screen was open and caches have filled."""
 PARTS = ("screen", "collector", "pages")
 
 
@@ -122,7 +122,7 @@ async def screen(hours: float, interval: float, rate: float) -> bool:
 
     seconds = hours * 3600
     feed = ChurnFeed(seconds, interval, rate)
-    watcher = Watcher(min(WARM_UP_SECONDS, seconds / 2), seconds / 24)
+    watcher = Watcher(min(WARM_UP_SECONDS, seconds / 3), seconds / 24)
     totals = Totals()
     with tempfile.TemporaryDirectory() as folder:
         keeper = Keeper(Path(folder), lambda _: None)
@@ -178,7 +178,7 @@ def collector(hours: float, interval: float, rate: float) -> bool:
 
     os.environ.pop("XDG_RUNTIME_DIR", None)
     seconds = hours * 3600
-    watcher = Watcher(min(WARM_UP_SECONDS, seconds / 2), seconds / 24)
+    watcher = Watcher(min(WARM_UP_SECONDS, seconds / 3), seconds / 24)
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         root = Path(name)
         tree = ProcTree(root)
@@ -302,7 +302,7 @@ def main() -> int:
     )
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; none: all")
     parser.add_argument("--hours", type=float, default=24.0, help="of simulated time")
-    parser.add_argument("--interval", type=float, default=5.0, help="seconds between samples")
+    parser.add_argument("--interval", type=float, default=10.0, help="seconds between samples")
     parser.add_argument("--rate", type=float, default=0.25, help="new processes on GPUs a second")
     parser.add_argument("--jobs", type=int, default=160, help="that are killed")
     options = parser.parse_args()
