@@ -58,6 +58,7 @@ from .input.input_bound import InputBound
 from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
+from .input.network_file_system_slow import NetworkFileSystemSlow
 from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.job_split_across_islands import JobSplitAcrossIslands
@@ -163,6 +164,7 @@ RULES: tuple[type[Rule], ...] = (
     LoaderCpuBound,
     LoaderIoBound,
     CopiesToDeviceSlow,
+    NetworkFileSystemSlow,
 )
 
 FAMILIES: dict[str, str] = {

@@ -19,6 +19,7 @@ from .gpu import derive_gpus
 from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
 from .link import derive_links
+from .mount import derive_mounts
 from .placement import derive_placements
 from .port import derive_ports
 from .process import derive_processes
@@ -79,6 +80,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
             for probe in current.probes
         ),
         limits=current.limits,
+        mounts=derive_mounts(previous, current),
         waits=current.waits,
         threads=current.threads,
         stacks=current.stacks,

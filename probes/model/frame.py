@@ -16,6 +16,7 @@ from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
 from .kernel_readings import KernelEventReading
 from .link_frames import LinkFrame, PortFrame
+from .mount_frames import MountFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
 from .process_readings import LimitsReading
@@ -63,6 +64,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     pressures: tuple[PressureFrame, ...] = ()
     """Of control groups."""
     limits: tuple[LimitsReading, ...] = ()
+    mounts: tuple[MountFrame, ...] = ()
+    """Network file systems that ranks see."""
     waits: tuple[WaitReading, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()

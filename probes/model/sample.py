@@ -19,6 +19,7 @@ from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
 from .kernel_readings import KernelEventReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
+from .mount_readings import MountReading
 from .probe_readings import ProbeReading
 from .process_readings import LimitsReading, ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
@@ -80,6 +81,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     """Of control groups."""
     limits: tuple[LimitsReading, ...] = ()
     """Of ranks and their children."""
+    mounts: tuple[MountReading, ...] = ()
+    """Network file systems that ranks see."""
     kernel_events: tuple[KernelEventReading, ...] = ()
     waits: tuple[WaitReading, ...] = ()
     """Of processes that stand still, on request."""

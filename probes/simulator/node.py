@@ -40,6 +40,7 @@ _DURATIONS = {
     "cgroups": 0.0004,
     "pressure": 0.0002,
     "limits": 0.0003,
+    "mounts": 0.0004,
     "kernel log": 0.0001,
     "host": 0.0012,
     "inprocess": 0.0003,

@@ -22,6 +22,7 @@ from ...probes.model import (
     host_frames,
     job_frames,
     link_frames,
+    mount_frames,
     probe_readings,
     process_frames,
     rank_activity,
@@ -141,6 +142,19 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
     host_frames.PressureFrame: {
         **_counters("pressure_cpu_some_seconds pressure_memory_some_seconds"),
         **_counters("pressure_io_some_seconds pressure_io_full_seconds"),
+    },
+    mount_frames.MountFrame: {
+        **_counters(
+            "operations transmissions timeouts queue_seconds round_trip_seconds read_bytes"
+        ),
+        **_renamed(
+            """
+            users user_pids
+            await_seconds await_duration_seconds
+            queue_await_seconds queue_await_duration_seconds
+            seconds mean_duration_seconds
+            """
+        ),
     },
     link_frames.PortFrame: {
         **_counters("rx_bytes tx_bytes rx_packets tx_packets counters"),

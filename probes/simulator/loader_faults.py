@@ -1,0 +1,61 @@
+"""Scenarios in which it is the loading of data that is slow, each for another reason."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ..model.mount_readings import MountReading
+from ..model.sample import Sample
+from .input_faults import ALL_WORKERS, SLOW_READS, in_disk_sleep
+from .job import rank_pid
+from .overlays import pressed
+from .rhythm import RANKS, Pace, everyone
+from .scenario import Scenario, Scene
+
+_READ_EVERY_SECONDS = 10.0
+_USUAL_PER_SECOND, _USUAL_AWAIT_SECONDS = 420.0, 0.0008
+_SLOW_PER_SECOND, _SLOW_AWAIT_SECONDS = 310.0, 0.046
+_QUEUE_RATIO = 0.12
+_MOUNTED_SECONDS = 300_000.0
+_BYTES = 131_072
+
+
+def _from_nfs(sample: Sample, scene: Scene) -> Sample:
+    """The data lies on a server whose answers take fifty times as long from the onset on."""
+    at = sample.monotonic_seconds // _READ_EVERY_SECONDS * _READ_EVERY_SECONDS
+    since = at - scene.zero_monotonic_seconds - scene.onset_seconds
+    before, after = _MOUNTED_SECONDS + min(0.0, since), max(0.0, since)
+    usual, slow = int(_USUAL_PER_SECOND * before), int(_SLOW_PER_SECOND * after)
+    waited = usual * _USUAL_AWAIT_SECONDS + slow * _SLOW_AWAIT_SECONDS
+    mount = MountReading(
+        monotonic_seconds=at,
+        pid=rank_pid(0),
+        start_time_seconds=sample.probes[0].start_time_seconds,
+        mount_point="/data",
+        device="filer3:/vol/train",
+        file_system="nfs4",
+        users=tuple(rank_pid(rank) for rank in range(RANKS)),
+        operations=usual + slow,
+        transmissions=usual + slow,
+        timeouts=0,
+        queue_seconds=_QUEUE_RATIO * waited,
+        round_trip_seconds=(1.0 - _QUEUE_RATIO) * waited,
+        read_bytes=_BYTES * (usual + slow),
+    )
+    return msgspec.structs.replace(sample, mounts=(mount,))
+
+
+SLOW_NFS = Scenario(
+    name="slow-nfs",
+    summary="The data's NFS server answers fifty times slower: all ranks wait for their batches.",
+    finds=("INP706", "INP704", "INP701", "HW210"),
+    onset_seconds=-90.0,
+    stages=(everyone(-90.0, Pace(data=1.30, work=SLOW_READS)),),
+    overlays=(
+        _from_nfs,
+        in_disk_sleep(*ALL_WORKERS, share=0.62, channel="rpc_wait_bit_killable"),
+        pressed(
+            pressure_io_some_seconds=0.61, pressure_io_full_seconds=0.34, cpu_iowait_seconds=20.0
+        ),
+    ),
+)
