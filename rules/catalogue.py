@@ -59,6 +59,7 @@ from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
 from .input.network_file_system_slow import NetworkFileSystemSlow
+from .input.periodic_loader_stall import PeriodicLoaderStall
 from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.job_split_across_islands import JobSplitAcrossIslands
@@ -165,6 +166,7 @@ RULES: tuple[type[Rule], ...] = (
     LoaderIoBound,
     CopiesToDeviceSlow,
     NetworkFileSystemSlow,
+    PeriodicLoaderStall,
 )
 
 FAMILIES: dict[str, str] = {

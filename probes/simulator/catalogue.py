@@ -37,6 +37,7 @@ _ALL = (
     link_faults.CONGESTED_INFINIBAND,
     process_faults.RANK_DIED,
     loader_faults.SLOW_NFS,
+    loader_faults.LOADER_STALLS,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

@@ -6,8 +6,8 @@ import msgspec
 
 from ..model.mount_readings import MountReading
 from ..model.sample import Sample
-from .input_faults import ALL_WORKERS, SLOW_READS, in_disk_sleep
-from .job import rank_pid
+from .input_faults import ALL_WORKERS, SLOW_READS, STARVED, in_disk_sleep
+from .job import WORKERS, rank_pid
 from .overlays import pressed
 from .rhythm import RANKS, Pace, everyone
 from .scenario import Scenario, Scene
@@ -58,4 +58,12 @@ SLOW_NFS = Scenario(
             pressure_io_some_seconds=0.61, pressure_io_full_seconds=0.34, cpu_iowait_seconds=20.0
         ),
     ),
+)
+
+LOADER_STALLS = Scenario(
+    name="loader-stalls",
+    summary="One loader worker of each rank is late each time its turn comes: every fourth step waits.",
+    finds=("INP707", "INP701"),
+    onset_seconds=-110.0,
+    stages=(everyone(-110.0, Pace(stall=2.6, stall_period=WORKERS, work=STARVED)),),
 )

@@ -37,6 +37,9 @@ class Pace(NamedTuple):
     optimizer: float = 0.20
     other: float = 0.02
     work: Work = TRAINING
+    stall: float = 0.0
+    """What ``data`` takes longer in one of every ``stall_period`` steps."""
+    stall_period: int = 1
 
 
 class Stage(NamedTuple):
@@ -118,18 +121,18 @@ class Rhythm:
         return start / MICROSECONDS
 
     def _steps(self, stage: Stage) -> list[_Step]:
-        return [self._step(stage.paces) for _ in range(_STEPS)]
+        return [self._step(stage.paces, number) for number in range(_STEPS)]
 
-    def _step(self, paces: Sequence[Pace]) -> _Step:
+    def _step(self, paces: Sequence[Pace], number: int) -> _Step:
         common = self._random.gauss(1.0, _STEP_JITTER)
-        own = [self._phases(pace, common) for pace in paces]
+        own = [self._phases(pace, common, number) for pace in paces]
         longest = max(sum(phases.values()) for phases in own)
         return tuple(
             _in_order(phases, longest - sum(phases.values()), pace.work)
             for phases, pace in zip(own, paces, strict=True)
         )
 
-    def _phases(self, pace: Pace, common: float) -> dict[str, int]:
+    def _phases(self, pace: Pace, common: float, number: int) -> dict[str, int]:
         """Microseconds of each phase this time."""
 
         def lasts(seconds: float) -> int:
@@ -137,7 +140,7 @@ class Rhythm:
             return max(1, round(seconds * jitter * MICROSECONDS))
 
         return {
-            "data": lasts(pace.data),
+            "data": lasts(pace.data + pace.stall * (number % pace.stall_period == 0)),
             "h2d": lasts(pace.h2d),
             "forward": lasts(pace.forward),
             "backward": lasts(pace.backward),

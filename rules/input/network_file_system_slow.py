@@ -59,7 +59,7 @@ class NetworkFileSystemSlow(JobRule):
     }
     hold_seconds = 20.0
     look_seconds = 3.0
-    explains = ("HW210", "INP701", "INP704", "RUN436")
+    explains = ("HW210", "INP701", "INP704", "INP707", "RUN436")
     next_step = "Copy its data to a local disk, or find who loads that server: nfsiostat 1."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
