@@ -43,6 +43,7 @@ from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
 from .environment.persistence_mode_off import PersistenceModeOff
 from .environment.slow_settings import SlowSettings
+from .host.cores_oversubscribed import CoresOversubscribed
 from .host.cpu_throttling import CpuThrottling
 from .host.loader_deadlock import LoaderDeadlock
 from .host.numa_misplacement import NumaMisplacement
@@ -97,6 +98,7 @@ RULES: tuple[type[Rule], ...] = (
     OpenFilesNearLimit,
     SharedMemoryNearlyFull,
     StorageErrors,
+    CoresOversubscribed,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from . import (
     device_faults,
+    host_faults,
     input_faults,
     link_faults,
     loader_faults,
@@ -38,6 +39,7 @@ _ALL = (
     process_faults.RANK_DIED,
     loader_faults.SLOW_NFS,
     loader_faults.LOADER_STALLS,
+    host_faults.OVERSUBSCRIBED,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

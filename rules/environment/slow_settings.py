@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
+from ..host.cores_oversubscribed import CoresOversubscribed
 from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene
 
@@ -44,7 +45,10 @@ class SlowSettings(JobRule):
             return Verdict(
                 subject=subject, holds=None, unknown_because="its environment is not readable"
             )
-        found = tuple(_audit(environment, job, scene.frame))
+        found = (
+            *_audit(environment, job, scene.frame),
+            *_pools(environment, job, subject, scene),
+        )
         return Verdict(
             subject=subject,
             holds=bool(found),
@@ -86,9 +90,17 @@ def _audit(
     if several and on("NCCL_IB_DISABLE") and _has_live_port(frame):
         yield "NCCL_IB_DISABLE", "nodes talk over Ethernet though RDMA ports are up"
     yield from _interfaces(environment, frame)
-    waits = frame.host.pressure_cpu_ratio if frame.host else None
-    crowded = len(job.ranks) > 1 and (waits or 0.0) >= _CROWDED_RATIO
-    if crowded and "OMP_NUM_THREADS" not in environment:
+
+
+def _pools(
+    environment: Mapping[str, str], job: JobFrame, subject: Subject, scene: Scene
+) -> Iterator[tuple[str, str]]:
+    """Where threads matter, and nobody tells yet that they are too many."""
+    host = scene.frame.host
+    waits = host.pressure_cpu_ratio if host else None
+    if len(job.ranks) < 2 or (waits or 0.0) < _CROWDED_RATIO or "OMP_NUM_THREADS" in environment:
+        return
+    if not CoresOversubscribed().judge_job(job, subject, scene).holds:
         yield "OMP_NUM_THREADS is not set", "each rank may start a thread per core"
 
 
