@@ -59,6 +59,7 @@ from .input.input_bound import InputBound
 from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
+from .input.loader_workers_die import LoaderWorkersDie
 from .input.network_file_system_slow import NetworkFileSystemSlow
 from .input.periodic_loader_stall import PeriodicLoaderStall
 from .link.bus_errors import BusErrors
@@ -169,6 +170,7 @@ RULES: tuple[type[Rule], ...] = (
     CopiesToDeviceSlow,
     NetworkFileSystemSlow,
     PeriodicLoaderStall,
+    LoaderWorkersDie,
 )
 
 FAMILIES: dict[str, str] = {

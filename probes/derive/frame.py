@@ -19,6 +19,7 @@ from .gpu import derive_gpus
 from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
 from .link import derive_links
+from .loader_workers import derive_workers
 from .mount import derive_mounts
 from .placement import derive_placements
 from .port import derive_ports
@@ -91,6 +92,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
         kernel_events=current.kernel_events,
         starvation=current.starvation,
         rank_histories=tuple(rank_histories.values()),
+        worker_histories=derive_workers(previous, current, jobs, processes),
         sources=tuple(
             extend(SourceFrame, status, age_seconds=_age(status.monotonic_seconds, current))
             for status in current.sources

@@ -39,6 +39,7 @@ _ALL = (
     process_faults.RANK_DIED,
     loader_faults.SLOW_NFS,
     loader_faults.LOADER_STALLS,
+    loader_faults.LOADER_WORKERS_DIE,
     host_faults.OVERSUBSCRIBED,
 )
 

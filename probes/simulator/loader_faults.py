@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+
 import msgspec
 
 from ..model.mount_readings import MountReading
+from ..model.probe_readings import ProbeReading
+from ..model.process_readings import ProcessReading
 from ..model.sample import Sample
 from .input_faults import ALL_WORKERS, SLOW_READS, STARVED, in_disk_sleep
-from .job import WORKERS, rank_pid
+from .job import WORKERS, rank_pid, worker_pids
 from .overlays import pressed
-from .rhythm import RANKS, Pace, everyone
+from .rhythm import RANKS, Pace, everyone, only
 from .scenario import Scenario, Scene
 
 _READ_EVERY_SECONDS = 10.0
@@ -66,4 +70,62 @@ LOADER_STALLS = Scenario(
     finds=("INP707", "INP701"),
     onset_seconds=-110.0,
     stages=(everyone(-110.0, Pace(stall=2.6, stall_period=WORKERS, work=STARVED)),),
+)
+
+_FAILING_RANK = 2
+_DIES_EVERY_SECONDS = 16.0
+_STARTS_SECONDS = 3.0
+_ZOMBIE_SECONDS = 2.0
+
+
+def _workers_die(sample: Sample, scene: Scene) -> Sample:
+    """Again and again one of a rank's workers is killed; the program makes all of them anew."""
+    deaths, within = divmod(scene.since, _DIES_EVERY_SECONDS)
+    if deaths < 1:
+        return sample
+    old = worker_pids(_FAILING_RANK)
+    processes: list[ProcessReading] = []
+    for each in sample.processes:
+        if each.pid not in old:
+            processes.append(each)
+            continue
+        number = old.index(each.pid)
+        if within >= _STARTS_SECONDS:
+            processes.append(_generation(each, number, deaths, scene))
+        elif within < _ZOMBIE_SECONDS and number == 0:
+            last = _generation(each, number, deaths - 1, scene) if deaths > 1 else each
+            processes.append(msgspec.structs.replace(last, state="Z", exit_signal=signal.SIGBUS))
+    return msgspec.structs.replace(
+        sample,
+        processes=tuple(processes),
+        probes=tuple([_counted(probe, int(deaths)) for probe in sample.probes]),
+    )
+
+
+def _generation(worker: ProcessReading, number: int, deaths: float, scene: Scene) -> ProcessReading:
+    """The worker in its place, started after so many deaths."""
+    elapsed = scene.onset_seconds + deaths * _DIES_EVERY_SECONDS + 1.2 + 0.1 * number
+    return msgspec.structs.replace(
+        worker,
+        pid=60_000 + int(deaths) * WORKERS + number,
+        start_time_seconds=scene.zero_monotonic_seconds + elapsed,
+        namespace_pids=(60_000 + int(deaths) * WORKERS + number,),
+    )
+
+
+def _counted(probe: ProbeReading, deaths: int) -> ProbeReading:
+    if probe.rank != _FAILING_RANK or probe.loader is None:
+        return probe
+    return msgspec.structs.replace(
+        probe, loader=msgspec.structs.replace(probe.loader, failures=deaths)
+    )
+
+
+LOADER_WORKERS_DIE = Scenario(
+    name="loader-workers-die",
+    summary="Loader workers of rank 2 die of a full /dev/shm, and its program makes them anew.",
+    finds=("INP708",),
+    onset_seconds=-110.0,
+    stages=(only(-110.0, _FAILING_RANK, Pace(stall=3.4, stall_period=8, work=STARVED), Pace()),),
+    overlays=(_workers_die,),
 )

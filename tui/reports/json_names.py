@@ -81,6 +81,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         "interval_seconds": "interval_duration_seconds",
         "suspended_seconds": "suspended_duration_seconds",
         "rank_histories": None,
+        "worker_histories": None,
         "pressures": "cgroup_pressures",
     },
     SourceStatus: _renamed(
@@ -235,6 +236,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         "phase_monotonic_seconds": _moment("phase_start_timestamp_seconds"),
     },
     probe_readings.AllocatorReading: _counters("alloc_retries ooms"),
+    probe_readings.LoaderReading: _counters("failures"),
     probe_readings.CollectiveReading: {
         "ranks": "rank_numbers",
         "in_flight_monotonic_seconds": _moment("in_flight_since_timestamp_seconds"),
