@@ -39,6 +39,7 @@ from .distributed.skipped_steps import SkippedSteps
 from .distributed.start_up_holds_others import StartUpHoldsOthers
 from .distributed.step_time_grown import StepTimeGrown
 from .distributed.straggler import Straggler
+from .distributed.synchronization_points import SynchronizationPoints
 from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
 from .environment.persistence_mode_off import PersistenceModeOff
@@ -145,6 +146,7 @@ RULES: tuple[type[Rule], ...] = (
     StepTimeGrown,
     LaunchBound,
     UnevenMicroSteps,
+    SynchronizationPoints,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,

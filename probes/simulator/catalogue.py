@@ -11,6 +11,7 @@ from . import (
     link_faults,
     loader_faults,
     memory_faults,
+    pace_faults,
     process_faults,
     speed_faults,
 )
@@ -41,6 +42,7 @@ _ALL = (
     loader_faults.LOADER_STALLS,
     loader_faults.LOADER_WORKERS_DIE,
     host_faults.OVERSUBSCRIBED,
+    pace_faults.SYNC_POINTS,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

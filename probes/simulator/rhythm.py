@@ -37,6 +37,8 @@ class Pace(NamedTuple):
     optimizer: float = 0.20
     other: float = 0.02
     work: Work = TRAINING
+    sync: float = 0.0
+    """0: it never waits for its GPU."""
     stall: float = 0.0
     """What ``data`` takes longer in one of every ``stall_period`` steps."""
     stall_period: int = 1
@@ -143,6 +145,7 @@ class Rhythm:
             "data": lasts(pace.data + pace.stall * (number % pace.stall_period == 0)),
             "h2d": lasts(pace.h2d),
             "forward": lasts(pace.forward),
+            **({"sync": lasts(pace.sync)} if pace.sync else {}),
             "backward": lasts(pace.backward),
             "comm": lasts(pace.comm),
             "optimizer": lasts(pace.optimizer),
