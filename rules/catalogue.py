@@ -62,6 +62,7 @@ from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
 from .input.loader_workers_die import LoaderWorkersDie
 from .input.network_file_system_slow import NetworkFileSystemSlow
+from .input.pageable_copies import PageableCopies
 from .input.periodic_loader_stall import PeriodicLoaderStall
 from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
@@ -173,6 +174,7 @@ RULES: tuple[type[Rule], ...] = (
     NetworkFileSystemSlow,
     PeriodicLoaderStall,
     LoaderWorkersDie,
+    PageableCopies,
 )
 
 FAMILIES: dict[str, str] = {

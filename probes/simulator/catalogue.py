@@ -43,6 +43,7 @@ _ALL = (
     loader_faults.LOADER_WORKERS_DIE,
     host_faults.OVERSUBSCRIBED,
     pace_faults.SYNC_POINTS,
+    pace_faults.PAGEABLE_COPIES,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}
