@@ -28,6 +28,7 @@ from .distributed.compile_holds_others import CompileHoldsOthers
 from .distributed.evaluation_holds_others import EvaluationHoldsOthers
 from .distributed.evaluation_share import EvaluationShare
 from .distributed.garbage_collection import GarbageCollection
+from .distributed.interpreter_contention import InterpreterContention
 from .distributed.launch_bound import LaunchBound
 from .distributed.long_work_holds_others import LongWorkHoldsOthers
 from .distributed.rank_exited import RankExited
@@ -148,6 +149,7 @@ RULES: tuple[type[Rule], ...] = (
     LaunchBound,
     UnevenMicroSteps,
     SynchronizationPoints,
+    InterpreterContention,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,
