@@ -11,6 +11,7 @@ from .device.fan_stopped import FanStopped
 from .device.gpu_in_bad_state import GpuInBadState
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
+from .device.nvswitch_error import NvswitchError
 from .device.power_cap import PowerCap
 from .device.recovery_action import RecoveryAction
 from .device.row_remap_pending import RowRemapPending
@@ -33,6 +34,8 @@ from .distributed.start_up_holds_others import StartUpHoldsOthers
 from .distributed.straggler import Straggler
 from .environment.other_tenant import OtherTenant
 from .host.cpu_throttling import CpuThrottling
+from .host.disk_error import DiskError
+from .host.file_server_silent import FileServerSilent
 from .host.loader_deadlock import LoaderDeadlock
 from .host.numa_misplacement import NumaMisplacement
 from .host.process_in_d_state import ProcessInDState
@@ -44,8 +47,10 @@ from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
 from .link.nvlink_errors import NvlinkErrors
 from .link.nvlink_refused import NvlinkRefused
+from .link.pcie_bus_error import PcieBusError
 from .link.pcie_link_degraded import PcieLinkDegraded
 from .link.pcie_replays import PcieReplays
+from .link.rdma_adapter_fault import RdmaAdapterFault
 from .link.rdma_congestion import RdmaCongestion
 from .link.rdma_port_down import RdmaPortDown
 from .link.rdma_rate_degraded import RdmaRateDegraded
@@ -54,6 +59,7 @@ from .link.rdma_signal_errors import RdmaSignalErrors
 from .link.rdma_silent import RdmaSilent
 from .link.tcp_retransmissions import TcpRetransmissions
 from .memory.device_memory_nearly_full import DeviceMemoryNearlyFull
+from .memory.killed_for_memory import KilledForMemory
 from .memory.memory_held_by_no_process import MemoryHeldByNoProcess
 from .rule import Rule
 
@@ -65,6 +71,8 @@ RULES: tuple[type[Rule], ...] = (
     LoaderDeadlock,
     NumaMisplacement,
     RankBlockedInIo,
+    FileServerSilent,
+    DiskError,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,
@@ -80,8 +88,10 @@ RULES: tuple[type[Rule], ...] = (
     GpuInBadState,
     RecoveryAction,
     BeyondRepair,
+    NvswitchError,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
+    KilledForMemory,
     CollectiveMismatch,
     AllRanksWait,
     RankNotAdvancing,
@@ -108,6 +118,8 @@ RULES: tuple[type[Rule], ...] = (
     CollectivesOverEthernet,
     TcpRetransmissions,
     NvlinkRefused,
+    PcieBusError,
+    RdmaAdapterFault,
     OtherTenant,
 )
 

@@ -46,6 +46,7 @@ LINES = (
     Line("pressure", "host.pressure:make", ("pressures",), False, "pressure"),
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
+    Line("kernel log", "kernel_log.source:make", ("kernel_log",), False, "kernel log"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),
 )
 """In the order in which they are asked. NVML adds a source for each GPU, which share its line."""

@@ -18,6 +18,7 @@ from .extend import extend
 from .gpu import derive_gpus
 from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
+from .kernel_log import all_xids, derive_kernel_log
 from .link import derive_links
 from .placement import derive_placements
 from .port import derive_ports
@@ -51,6 +52,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
     ports = derive_ports(previous, current)
     host = derive_host(previous, current)
     exited = exited_ranks(previous, current)
+    kernel_log = derive_kernel_log(previous, current, gpus, processes)
     driver = current.driver
     return Frame(
         time_seconds=current.time_seconds,
@@ -82,7 +84,8 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
         communicators=current.communicators,
         exited_ranks=exited,
         pending_exits=pending_exits(previous, current, jobs, exited),
-        xids=current.xids,
+        xids=all_xids(current.xids, kernel_log, gpus),
+        kernel_log=kernel_log,
         starvation=current.starvation,
         rank_histories=tuple(rank_histories.values()),
         sources=tuple(

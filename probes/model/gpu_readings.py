@@ -196,6 +196,10 @@ class XidReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pid: int | None = None
     origin: Literal["nvml event", "kernel log"] = "nvml event"
     text: str = ""
+    pci_bus_id: str | None = None
+    """From the kernel log, where no GPU that is listed is at that address."""
+    before_start: bool = False
+    """It was in the kernel log when that was first read."""
 
 
 _GPU_SOURCE = "nvml gpu "

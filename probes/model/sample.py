@@ -17,6 +17,7 @@ import msgspec
 
 from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
+from .kernel_log import KernelLogReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
 from .process_readings import ProcessReading
@@ -76,6 +77,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     communicators: tuple[CommunicatorReading, ...] = ()
     pressures: tuple[PressureReading, ...] = ()
     """Of control groups."""
+    kernel_log: tuple[KernelLogReading, ...] = ()
     sources: tuple[SourceStatus, ...] = ()
     starvation: Starvation | None = None
     """``None``: the collector was run whenever it could."""

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_readings import XidReading
-from ..finding import SEVERITY_ORDER, Evidence, Subject, Verdict
+from ...probes.model.kernel_log import KERNEL_LOG
+from ..finding import SEVERITY_ORDER, Evidence, Severity, Subject, Verdict
+from ..log_lines import BEFORE, FRESH, TOLD, is_before_job
 from ..rule import Rule, Scene, Threshold, gpu_subject
 from ._xid_codes import UNKNOWN_XID, XidMeaning, xid_meaning
 
@@ -17,7 +19,9 @@ class Xid(Rule):
 
     Meaning:
         The driver reported an error of this GPU by its Xid code. It is shown for ten minutes after
-        the last one; the evidence names the code, what it stands for, and the process it hit.
+        the last one; the evidence names the code, what it stands for, and the process it hit. Those
+        from before this watch are read in the kernel log: for an hour they count as new ones do,
+        unless the job was started since, and for a day they are information.
     Impact:
         That depends on the code, and so does the severity: codes that only follow from another one
         are information, faults of the application are warnings, those that need a reset are
@@ -39,7 +43,9 @@ class Xid(Rule):
     thresholds = {
         "age_seconds": Threshold(
             600.0, "seconds", "ours; a stale code must not look current (DCGM#277)"
-        )
+        ),
+        "fresh_seconds": FRESH,
+        "told_seconds": TOLD,
     }
     hold_seconds = 0.0
     explains = (
@@ -58,35 +64,60 @@ class Xid(Rule):
     next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        now = scene.frame.time_seconds
-        source = scene.frame.source(_SOURCE)
-        if source is not None and source.status != "ok" and scene.frame.gpus:
-            yield Verdict(
-                subject=Subject(kind="node", id=scene.frame.node),
-                holds=None,
-                unavailable=source.reason or source.status,
-            )
-        recent: dict[str, list[XidReading]] = {}
+        yield from _unavailable(scene.frame)
+        told: dict[str, list[XidReading]] = {}
         for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):
-            if now - xid.time_seconds < self.limit["age_seconds"]:
-                recent.setdefault(_place(xid, scene.frame), []).append(xid)
-        for place, xids in recent.items():
+            if scene.frame.time_seconds - xid.time_seconds < self._told_seconds(xid):
+                told.setdefault(_place(xid, scene.frame), []).append(xid)
+        for place, xids in told.items():
             yield self._verdict(place, xids, scene.frame)
+
+    def _told_seconds(self, xid: XidReading) -> float:
+        return self.limit["told_seconds" if xid.before_start else "age_seconds"]
 
     def _verdict(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
         # Of the worst the first: what follows mostly follows from it.
-        worst = min(xids, key=lambda xid: SEVERITY_ORDER[xid_meaning(xid.code).severity])
+        subject = _subject(place, frame)
+        severity = {id(xid): self._severity(xid, subject, frame) for xid in xids}
+        worst = min(xids, key=lambda xid: SEVERITY_ORDER[severity[id(xid)]])
         row = xid_meaning(worst.code)
         shown = [worst, *(xid for xid in xids if xid is not worst)][:_MOST_SHOWN]
         return Verdict(
-            subject=_subject(place, frame),
+            subject=subject,
             holds=True,
-            severity=row.severity,
+            severity=severity[id(worst)],
             since_monotonic_seconds=worst.time_seconds
             - (frame.time_seconds - frame.monotonic_seconds),
-            evidence=tuple(_evidence(xid) for xid in shown),
+            evidence=tuple(_evidence(xid) for xid in shown) + _before(worst, subject, frame),
             next_step=_next_step(worst, row, frame),
         )
+
+    def _severity(self, xid: XidReading, subject: Subject, frame: Frame) -> Severity:
+        old = xid.before_start and (
+            frame.time_seconds - xid.time_seconds >= self.limit["fresh_seconds"]
+            or is_before_job(xid.time_seconds, frame, subject.job)
+        )
+        return "info" if old else xid_meaning(xid.code).severity
+
+
+def _unavailable(frame: Frame) -> Iterable[Verdict]:
+    """Where neither the driver nor the kernel log tells of Xids."""
+    events, log = frame.source(_SOURCE), frame.source(KERNEL_LOG)
+    if events is None or events.status == "ok" or not frame.gpus:
+        return
+    if log is None or log.status != "ok":
+        yield Verdict(
+            subject=Subject(kind="node", id=frame.node),
+            holds=None,
+            unavailable=events.reason or events.status,
+        )
+
+
+def _before(xid: XidReading, subject: Subject, frame: Frame) -> tuple[Evidence, ...]:
+    if not xid.before_start:
+        return ()
+    job = is_before_job(xid.time_seconds, frame, subject.job)
+    return (Evidence(signal="since", value=f"{BEFORE}, and before this job" if job else BEFORE),)
 
 
 def _place(xid: XidReading, frame: Frame) -> str:
@@ -95,7 +126,7 @@ def _place(xid: XidReading, frame: Frame) -> str:
     for gpu in frame.gpus:
         if xid.gpu_uuid is not None and gpu.uuid == xid.gpu_uuid:
             return str(gpu.index)
-    return xid.gpu_uuid or "unknown"
+    return xid.gpu_uuid or xid.pci_bus_id or "unknown"
 
 
 def _subject(place: str, frame: Frame) -> Subject:

@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame, exited_rank
+from ...probes.model.kernel_log import KERNEL_LOG, KernelLogFrame
 from ...probes.model.rank_activity import ExitedRank
 from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
@@ -14,6 +15,13 @@ from ..waits.missing import MissingRank, missing_ranks
 from ..waits.ranks import KEPT_WAITING, names_of
 
 KEPT_SECONDS = 300.0
+OOM_KILLER = "the kernel's OOM killer"
+_KILL_SECONDS = 60.0
+"""From the kernel's line to the moment at which the rank is seen to be gone, either way."""
+_LESS_MEMORY = (
+    "Raise the memory limit that it met, or let the job hold less: fewer workers, less prefetching, "
+    "no copy of the data in each worker."
+)
 _RESTARTED = "Its launcher has started it again: read the end of the log of the attempt before."
 TOGETHER_SECONDS = 2.0
 """Ranks are looked at once a second."""
@@ -31,8 +39,9 @@ class RankExited(Rule):
     Impact:
         The job ends, or waits for that rank until the time limit of its process group.
     Diagnosis:
-        SIGKILL without anybody's doing is the kernel's OOM killer (dmesg, memory.events of the
-        control group) or Slurm's limits. SIGSEGV and SIGABRT are crashes: see the end of the rank's
+        SIGKILL without anybody's doing is the kernel's OOM killer, whose line in the kernel log is
+        shown where that can be read (else see memory.events of the control group), or Slurm's
+        limits. SIGSEGV and SIGABRT are crashes: see the end of the rank's
         log, and Xid lines in the kernel log. A code of 1 is a Python exception.
     Mitigation:
         Mend the cause that the log names, and start again from the last checkpoint.
@@ -45,7 +54,7 @@ class RankExited(Rule):
     about_waiting = True
     hold_seconds = 0.0
     clear_seconds = 0.0
-    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406")
+    explains = ("HW210", "HW211", "MEM303", "RUN404", "RUN405", "RUN406")
     job_wide = True
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 
@@ -70,10 +79,12 @@ class RankExited(Rule):
             if each.job_id == exited.job_id and each.pid != exited.pid
         )
         waiting = _waiting_for(exited, frame)
+        restarted, oom = _is_restarted(exited, frame), oom_line(exited, frame)
         xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == exited.pid), None)
         evidence = (
             Evidence(signal="ended by", value=how(exited)),
-            Evidence(signal="killed by", value=exited.killed_by or None),
+            Evidence(signal="killed by", value=OOM_KILLER if oom else exited.killed_by or None),
+            Evidence(signal=KERNEL_LOG, value=oom.text if oom else None),
             Evidence(signal="xid", value=xid),
             Evidence(signal="others that ended after it", value=others or None, unit="processes"),
             Evidence(signal=KEPT_WAITING, value=names_of(waiting) if waiting else None),
@@ -87,11 +98,25 @@ class RankExited(Rule):
                 job=exited.job_id,
             ),
             holds=True,
-            severity="info" if _is_restarted(exited, frame) else "error",
+            name="rank killed by the OOM killer" if oom else None,
+            severity="info" if restarted else "error",
             evidence=tuple(each for each in evidence if each.value is not None),
             since_monotonic_seconds=exited.monotonic_seconds,
-            next_step=_RESTARTED if _is_restarted(exited, frame) else None,
+            next_step=_RESTARTED if restarted else _LESS_MEMORY if oom else None,
         )
+
+
+def oom_line(exited: ExitedRank, frame: Frame) -> KernelLogFrame | None:
+    """The line of the kernel's log that says that it was killed for want of memory."""
+    if exited.signal not in (None, signal.SIGKILL) or exited.code is not None:
+        return None
+    ended = exited.monotonic_seconds + frame.time_seconds - frame.monotonic_seconds
+    for event in reversed(frame.kernel_log):
+        if event.kind == "oom kill" and event.pid == exited.pid:
+            moment = event.time_seconds
+            if moment is not None and abs(moment - ended) < _KILL_SECONDS:
+                return event
+    return None
 
 
 def _absent(each: MissingRank, scene: Scene) -> Verdict:
