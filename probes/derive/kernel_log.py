@@ -104,8 +104,11 @@ def _xid(
 
 
 def _words_of(line: KernelLogFrame) -> str:
-    """What follows the code, which is told apart from it."""
-    return line.text.partition("): ")[2].partition(", ")[2] or line.text
+    """What follows code and process, which are told apart from it."""
+    words = line.text.partition("): ")[2].partition(", ")[2]
+    while words.startswith(("pid=", "name=")):
+        words = words.partition(", ")[2]
+    return words or line.text
 
 
 def _places(current: Sample, gpus: Sequence[GpuFrame]) -> dict[str, _At]:

@@ -38,6 +38,8 @@ class NvlinkReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     link: int
     active: bool | None = None
     """Up; one that sleeps to save power is."""
+    traffic_disabled: bool | None = None
+    """Up, but nothing may go over it; ``None``: the driver does not tell."""
     version: int | None = None
     speed_bytes_per_second: float | None = None
     """What the link can carry in one direction."""

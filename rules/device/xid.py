@@ -12,6 +12,8 @@ from ._xid_codes import UNKNOWN_XID, XidMeaning, xid_meaning
 
 _MOST_SHOWN = 5
 _SOURCE = "nvml events"
+_FOLLOWS_SECONDS = 600.0
+"""So long after another one may a code follow from it."""
 
 
 class Xid(Rule):
@@ -148,7 +150,8 @@ def _next_step(xid: XidReading, row: XidMeaning, frame: Frame) -> str:
     earlier = [
         other
         for other in frame.xids
-        if other.time_seconds <= xid.time_seconds and xid_meaning(other.code).kind != "consequence"
+        if 0.0 <= xid.time_seconds - other.time_seconds < _FOLLOWS_SECONDS
+        and xid_meaning(other.code).kind != "consequence"
     ]
     if not earlier:
         return row.next_step

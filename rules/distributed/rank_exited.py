@@ -18,6 +18,8 @@ KEPT_SECONDS = 300.0
 OOM_KILLER = "the kernel's OOM killer"
 _KILL_SECONDS = 60.0
 """From the kernel's line to the moment at which the rank is seen to be gone, either way."""
+_XID_SECONDS = 600.0
+"""An older Xid of its pid may be of another process, for pids come back."""
 _LESS_MEMORY = (
     "Raise the memory limit that it met, or let the job hold less: fewer workers, less prefetching, "
     "no copy of the data in each worker."
@@ -80,7 +82,15 @@ class RankExited(Rule):
         )
         waiting = _waiting_for(exited, frame)
         restarted, oom = _is_restarted(exited, frame), oom_line(exited, frame)
-        xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == exited.pid), None)
+        ended = exited.monotonic_seconds + frame.time_seconds - frame.monotonic_seconds
+        xid = next(
+            (
+                xid.code
+                for xid in reversed(frame.xids)
+                if xid.pid == exited.pid and abs(xid.time_seconds - ended) < _XID_SECONDS
+            ),
+            None,
+        )
         evidence = (
             Evidence(signal="ended by", value=how(exited)),
             Evidence(signal="killed by", value=OOM_KILLER if oom else exited.killed_by or None),
