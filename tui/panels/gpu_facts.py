@@ -176,8 +176,12 @@ def _xids(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
 
 
 def _kernel_log(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
-    """The newest lines about it, Xids aside."""
-    lines = [each for each in frame.kernel_log if gpu.index in each.gpus and each.kind != "xid"]
+    """The newest lines about it, without Xids that have a line of their own."""
+    lines = [
+        each
+        for each in frame.kernel_log
+        if gpu.index in each.gpus and (each.kind != "xid" or each.time_seconds is None)
+    ]
     for line in lines[-_MOST_LINES:]:
         often = f" {TIMES}{line.count}" if line.count > 1 else ""
         role = "dim" if line.level == "corrected" else "text"

@@ -9,9 +9,12 @@ from .events import Told
 
 _MOST_OF_ONE = 16
 _MOST_SUBJECTS = 48
-_MOST_SENT = 100
+_MOST_SENT = 60
 _SAME_SECONDS = 60.0
 """What is said again within that time is counted, and not kept again."""
+_SENT_SECONDS = 86400.0
+_ANY_AGE: frozenset[KernelLogKind] = frozenset({"server not responding", "server responds"})
+"""Whether a server responds is told once, and holds until it is told again."""
 _FIRST_TO_KEEP: frozenset[KernelLogKind] = frozenset({"xid", "sxid", "oom kill"})
 
 Key = tuple[KernelLogKind, str | None, str | None]
@@ -52,9 +55,16 @@ class Kept:
         if len(self._events) > _MOST_SUBJECTS:
             del self._events[min(self._events, key=self._newest_of)]
 
-    def all(self) -> list[Event]:
-        """Those that are sent, the oldest first."""
-        events = [event for each in self._events.values() for event in each]
+    def sent(self, now: float) -> list[Event]:
+        """Those that are worth telling in each sample, the oldest first."""
+        events = [
+            event
+            for each in self._events.values()
+            for event in each
+            if event.newest is None
+            or now - event.newest < _SENT_SECONDS
+            or event.told.kind in _ANY_AGE
+        ]
         events.sort(key=lambda event: (event.told.kind in _FIRST_TO_KEEP, event.newest or 0.0))
         return sorted(events[-_MOST_SENT:], key=lambda event: event.newest or 0.0)
 

@@ -68,7 +68,7 @@ class KernelLogSource:
             asleep = _asleep_seconds()
             self._made = (
                 offset,
-                tuple([self._reading(each, offset, asleep) for each in self._kept.all()]),
+                tuple([self._reading(each, offset, asleep) for each in self._kept.sent(now)]),
             )
         return self._made[1]
 

@@ -110,7 +110,13 @@ def test_a_storm_pushes_out_no_other(tree: Tree) -> None:
         tree.say(f"I/O error, dev sd{number % 200}, sector {number}", ago=4000.0 - number)
     readings = tree.source().read()
     assert 79 in {reading.code for reading in readings}
-    assert len(readings) <= 100
+    assert len(readings) <= 60
+
+
+def test_after_a_day_it_is_the_logs_alone_unless_it_still_holds(tree: Tree) -> None:
+    tree.say(XID.format(code=79), ago=90_000.0)
+    tree.say("nfs: server a not responding, still trying", ago=90_000.0)
+    assert [reading.kind for reading in tree.source().read()] == ["server not responding"]
 
 
 def test_an_oom_kill_has_its_control_groups(tree: Tree) -> None:
