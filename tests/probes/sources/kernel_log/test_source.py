@@ -33,9 +33,12 @@ class Tree:
         self.log.write_bytes(b"")
 
     def say(self, text: str, *, ago: float = 0.0, priority: int = 3) -> None:
-        stamp = int((time.monotonic() - ago) * 1e6)
+        """As a record; what would be from before this machine was started, as the journal has it."""
+        stamp = time.monotonic() - ago
+        record = f"{priority},1,{int(stamp * 1e6)},-;{text}\n SUBSYSTEM=pci\n"
+        dated = f"{time.time() - ago:.6f} node17 kernel: {text}\n"
         with self.log.open("ab") as log:
-            log.write(f"{priority},1,{stamp},-;{text}\n SUBSYSTEM=pci\n".encode())
+            log.write((record if stamp > 0 else dated).encode())
 
     def source(self) -> KernelLogSource:
         return KernelLogSource(self.root)
