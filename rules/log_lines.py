@@ -10,6 +10,7 @@ from ..probes.model.kernel_log import KERNEL_LOG, KernelLogFrame
 from .finding import Evidence, Severity, Subject, Verdict
 from .rule import Rule, Scene, Threshold
 
+KERNEL_LOG_LINE = "kernel_log"
 BEFORE = "before this watch"
 FRESH = Threshold(3600.0, "seconds", "ours; what is older is information")
 TOLD = Threshold(86400.0, "seconds", "ours; after a day it is the log's alone")
@@ -78,10 +79,10 @@ def line_evidence(events: Sequence[KernelLogFrame], frame: Frame) -> Iterator[Ev
     """The newest lines, how often, and that they are older than this watch."""
     newest = sorted(events, key=lambda event: event.time_seconds or 0.0, reverse=True)
     for event in newest[:_MOST_SHOWN]:
-        yield Evidence(signal=KERNEL_LOG, value=event.text)
+        yield Evidence(signal=KERNEL_LOG_LINE, value=event.text)
     count = sum(event.count for event in events)
     if count > 1:
-        yield Evidence(signal="lines", value=float(count), unit="count")
+        yield Evidence(signal="kernel_log_lines", value=float(count), unit="count")
     if all(event.before_start for event in events):
         yield Evidence(signal="since", value=before_words(newest[0], frame))
 

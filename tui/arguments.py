@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -14,11 +15,14 @@ from .console import values
 from .console.errors import UsageError
 from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
+from .output_arguments import add_recordings, add_serve, add_source, add_stream
 
 FORMATS = ("text", "json")
 
 _HELP = "gputop --help shows all"
 _INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
+_DIAGNOSE_SECONDS = 30.0
+_BEFORE_END = re.compile(r"-\d[\d.]*[smh]?")
 _SCENARIO = "input-bound"
 """What ``gputop demo`` plays unless another one is named."""
 
@@ -59,7 +63,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         SystemExit: after ``--help`` and ``--version``, with code 0.
     """
     parser, commands = _parser()
-    words, job = split_job(argv)
+    words, job = split_job(_with_times(argv))
     options, unknown = parser.parse_known_args(_with_attach(words))
     if unknown:
         known = commands.get(options.command, parser).option_names
@@ -67,6 +71,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     options.pid = [pid for pid in options.pid if pid is not None]
     options.job = job
     options.notices = []
+    if options.command == "diagnose":
+        options.seconds_given = options.seconds is not None
+        options.seconds = options.seconds if options.seconds_given else _DIAGNOSE_SECONDS
+    if options.at and not options.source:
+        raise UsageError(f"--at goes with --from FILE ({_HELP})")
     if options.inject and not options.pid:
         raise UsageError(f"--inject goes with a PID: it changes that process ({_HELP})")
     return options
@@ -82,6 +91,17 @@ def _not_known(word: str, command: str | None, options: Sequence[str]) -> str:
 
 def _listed(choices: Sequence[str]) -> str:
     return f"{', '.join(choices[:-1])} or {choices[-1]}"
+
+
+def _with_times(argv: Sequence[str]) -> list[str]:
+    """``--at -5m``: a time before the end, which looks like an option."""
+    words: list[str] = []
+    for word in argv:
+        if words and words[-1] in ("--at", "--from", "--to") and _BEFORE_END.fullmatch(word):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
 
 
 def _with_attach(argv: Sequence[str]) -> list[str]:
@@ -112,8 +132,19 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     )
     parser.add_argument("--version", action="version", version=f"gputop {__version__}")
     _add_viewing(parser, suppress=False)
+    add_source(parser, lambda value: value)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    parser.set_defaults(without=[], pid=[], inject=False, note="", name=None, jobs=())
+    parser.set_defaults(
+        without=[],
+        pid=[],
+        inject=False,
+        note="",
+        name=None,
+        jobs=(),
+        scenario=None,
+        source=None,
+        at=None,
+    )
 
     attach = commands.add_parser(
         "attach",
@@ -157,6 +188,10 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     rules.add_argument("rule", nargs="?", metavar="ID", help="of one rule, such as HW201 (all)")
     _add_settings(rules, argparse.SUPPRESS)
 
+    add_serve(commands.add_parser, _add_viewing)
+    add_recordings(commands.add_parser, _add_viewing)
+    add_stream(commands.add_parser, _add_viewing)
+
     collect = commands.add_parser(
         "collect",
         help="write samples to standard output, for a front end elsewhere",
@@ -193,7 +228,7 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         description="Watch for a while without a screen, then print what is wrong, the numbers that "
         "prove it, and what each rank does.",
         epilog="Exit codes: 0 nothing certain was found, 1 something is wrong, 2 it could not look or the "
-        "process has ended and nothing was found, 64 wrong usage.",
+        "process has exited and nothing was found, 64 wrong usage.",
         allow_abbrev=False,
     )
     _add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")
@@ -201,11 +236,12 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         "--for",
         dest="seconds",
         type=values.seconds,
-        default=30.0,
+        default=None,
         metavar="SECONDS",
-        help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30)",
+        help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30; of a recording its last 600)",
     )
     _add_viewing(diagnose, suppress=True)
+    add_source(diagnose, lambda _: argparse.SUPPRESS)
 
     stacks = add(
         "stacks",
@@ -272,6 +308,12 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
         "run, 60 at most)",
     )
     parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
+    parser.add_argument(
+        "--record-on-finding",
+        default=default(None),
+        metavar="DIR",
+        help="write the last ten minutes into this folder when an error is found (key w: now)",
+    )
     parser.add_argument(
         "--ascii",
         action="store_true",

@@ -74,7 +74,15 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.doctor import examine
 
         return examine(options)
-    if options.command in ("diagnose", "stacks"):
+    if options.command == "serve" and options.generated:
+        from .commands.serve import print_generated
+
+        return print_generated(options.generated)
+    if options.command == "cut":
+        from .commands.cut import cut
+
+        return cut(options)
+    if options.command in ("diagnose", "stacks", "serve", "record", "stream"):
         from .commands.live import report
 
         return report(options)

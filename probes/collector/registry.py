@@ -39,7 +39,9 @@ LINES = (
     Line("processes", "processes.source:make", ("processes",), True, "processes"),
     Line("host", "host.source:make", ("host",), True, "host"),
     Line("threads", "processes.threads:make", ("threads", "exits"), False, "processes"),
+    Line("limits", "processes.limits:make", ("limits",), False, "processes"),
     Line("stacks", "stacks.source:make", ("stacks",), False, "processes"),
+    Line("waits", "waits.source:make", ("waits",), False, "processes"),
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),
     Line("inprocess", "page.source:make", ("probes",), False, "inprocess"),
     Line("cgroups", "host.cgroup:make", ("cgroups",), False, "cgroups"),
@@ -67,11 +69,13 @@ def make(line: Line, context: Context) -> Source:
     module, _, function = line.factory.partition(":")
     try:
         source: Source = getattr(import_module(f"{_SOURCES}.{module}"), function)(context)
-    except Exception as error:
+    except BaseException as error:  # a library that calls exit() ends no collector
         import logging
 
+        from ..sources.protocol import failure_words
+
         logging.getLogger(__name__).exception("source %s cannot be made", line.name)
-        return _Unusable(line.name, f"cannot be used: {type(error).__name__}: {error}")
+        return _Unusable(line.name, f"cannot be used: {failure_words(error)}")
     return source
 
 

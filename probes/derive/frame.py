@@ -79,6 +79,8 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
             for probe in current.probes
         ),
+        limits=current.limits,
+        waits=current.waits,
         threads=current.threads,
         stacks=current.stacks,
         communicators=current.communicators,
@@ -122,6 +124,8 @@ def _makes_groups(sample: Sample) -> object:
                 process.environment_inherited,
                 process.attached,
                 process.in_process_group,
+                process.titled,
+                process.ray_job,
                 process.gpu_minors,
                 process.cgroup,
                 process.working_directory,

@@ -27,12 +27,15 @@ class Notice(NamedTuple):
 class Feed(Protocol):
     """A stream of samples of one node."""
 
-    title: str
-    """What it is, for the top line: ``live``, ``demo input-bound``…"""
     simulated: bool
     """Nothing in it can be signalled."""
     past_samples: int
     """So many samples of the past come first, at once."""
+
+    @property
+    def title(self) -> str:
+        """What it is by now, for the top line: ``live``, ``demo input-bound``, ``pid 812 has exited``…"""
+        ...
 
     @property
     def pids(self) -> tuple[int, ...]:

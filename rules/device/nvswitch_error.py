@@ -31,6 +31,7 @@ class NvswitchError(LogRule):
     severity = "error"
     severities = ("info", "error")
     thresholds = {"fresh_seconds": FRESH, "told_seconds": TOLD}
+    unpriced = "what it costs is seen in what it explains alone"
     hold_seconds = 0.0
     explains = ("HW206", "LNK503", "LNK504", "LNK514")
     next_step = "Drain the node and reset its GPUs and switches together, or restart it."

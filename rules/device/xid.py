@@ -41,6 +41,7 @@ class Xid(Rule):
     id = "HW206"
     name = "Xid"
     severity = "warning"
+    unpriced = "what it costs is seen in what it explains alone"
     severities = ("info", "warning", "error")
     thresholds = {
         "age_seconds": Threshold(
@@ -62,6 +63,7 @@ class Xid(Rule):
         "HW216",
         "HW217",
         "HW218",
+        "RUN436",
     )
     next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
 
@@ -69,13 +71,18 @@ class Xid(Rule):
         yield from _unavailable(scene.frame)
         told: dict[str, list[XidReading]] = {}
         for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):
-            if scene.frame.time_seconds - xid.time_seconds < self._told_seconds(xid):
+            if self._is_told(xid, scene.frame):
                 told.setdefault(_place(xid, scene.frame), []).append(xid)
         for place, xids in told.items():
             yield self._verdict(place, xids, scene.frame)
 
-    def _told_seconds(self, xid: XidReading) -> float:
-        return self.limit["told_seconds" if xid.before_start else "age_seconds"]
+    def _is_told(self, xid: XidReading, frame: Frame) -> bool:
+        age = frame.time_seconds - xid.time_seconds
+        if age < self.limit["age_seconds"] or not xid.before_start:
+            return age < self.limit["age_seconds"]
+        # Of long ago those that only follow from others say nothing any more.
+        serious = xid_meaning(xid.code).severity != "info"
+        return serious and age < self.limit["told_seconds"]
 
     def _verdict(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
         # Of the worst the first: what follows mostly follows from it.
@@ -88,9 +95,10 @@ class Xid(Rule):
             subject=subject,
             holds=True,
             severity=severity[id(worst)],
+            name="Xid before this watch" if all(xid.before_start for xid in xids) else None,
             since_monotonic_seconds=worst.time_seconds
             - (frame.time_seconds - frame.monotonic_seconds),
-            evidence=tuple(_evidence(xid) for xid in shown) + _before(worst, subject, frame),
+            evidence=tuple(_evidence(xid, frame) for xid in shown) + _before(worst, subject, frame),
             next_step=_next_step(worst, row, frame),
         )
 
@@ -122,6 +130,14 @@ def _before(xid: XidReading, subject: Subject, frame: Frame) -> tuple[Evidence, 
     return (Evidence(signal="since", value=f"{BEFORE}, and before this job" if job else BEFORE),)
 
 
+def _ago(xid: XidReading, frame: Frame) -> str:
+    """In hours and days: the kernel's clock and ours run apart by more than seconds."""
+    hours = max(0.0, frame.time_seconds - xid.time_seconds) / 3600.0
+    if hours >= 48:
+        return f"{hours / 24:.0f} days"
+    return f"{hours:.0f} h" if hours >= 1 else f"{hours * 60:.0f} min"
+
+
 def _place(xid: XidReading, frame: Frame) -> str:
     if xid.gpu_index is not None:
         return str(xid.gpu_index)
@@ -136,12 +152,13 @@ def _subject(place: str, frame: Frame) -> Subject:
     return gpu_subject(gpu) if gpu else Subject(kind="gpu", id=place)
 
 
-def _evidence(xid: XidReading) -> Evidence:
+def _evidence(xid: XidReading, frame: Frame) -> Evidence:
     victim = "" if xid.pid is None else f", process {xid.pid}"
+    ago = f", {_ago(xid, frame)} ago" if xid.before_start else ""
     row = xid_meaning(xid.code)
     # What the driver itself says is all that there is to go by.
     text = f", the driver says: {xid.text}" if row is UNKNOWN_XID and xid.text else ""
-    return Evidence(signal="xid", value=f"{xid.code}: {row.meaning}{text}{victim}")
+    return Evidence(signal="xid", value=f"{xid.code}: {row.meaning}{text}{victim}{ago}")
 
 
 def _next_step(xid: XidReading, row: XidMeaning, frame: Frame) -> str:

@@ -6,13 +6,16 @@ from collections.abc import Set as AbstractSet
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame, exited_rank
-from ...probes.model.kernel_log import KERNEL_LOG, KernelLogFrame
+from ...probes.model.kernel_log import KernelLogFrame
 from ...probes.model.rank_activity import ExitedRank
 from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
+from ..log_lines import KERNEL_LOG_LINE
 from ..rule import Rule, Scene
+from ..waits.children import oom_kills
 from ..waits.missing import MissingRank, missing_ranks
 from ..waits.ranks import KEPT_WAITING, names_of
+from ._holders import OOM_KILLS
 
 KEPT_SECONDS = 300.0
 OOM_KILLER = "the kernel's OOM killer"
@@ -52,11 +55,13 @@ class RankExited(Rule):
     id = "RUN424"
     name = "rank exited"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("info", "error")
     about_waiting = True
     hold_seconds = 0.0
     clear_seconds = 0.0
-    explains = ("HW210", "HW211", "MEM303", "RUN404", "RUN405", "RUN406")
+    explains = ("HW210", "HW211", "MEM310", "RUN404", "RUN405", "RUN406", "RUN436")
     job_wide = True
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 
@@ -92,11 +97,22 @@ class RankExited(Rule):
             None,
         )
         evidence = (
-            Evidence(signal="ended by", value=how(exited)),
-            Evidence(signal="killed by", value=OOM_KILLER if oom else exited.killed_by or None),
-            Evidence(signal=KERNEL_LOG, value=oom.text if oom else None),
-            Evidence(signal="xid", value=xid),
-            Evidence(signal="others that ended after it", value=others or None, unit="processes"),
+            Evidence(signal="ended_by", value=how(exited)),
+            Evidence(signal="killed_by", value=OOM_KILLER if oom else exited.killed_by or None),
+            Evidence(signal=KERNEL_LOG_LINE, value=oom.text if oom else None),
+            Evidence(
+                signal="oom_kills_since_start",
+                label=OOM_KILLS,
+                value=None if oom else _oom_kills(exited, frame),
+                unit="count",
+            ),
+            Evidence(signal="xid", value=None if xid is None else str(xid)),
+            Evidence(
+                signal="ended_after_it",
+                label="others that ended after it",
+                value=others or None,
+                unit="processes",
+            ),
             Evidence(signal=KEPT_WAITING, value=names_of(waiting) if waiting else None),
         )
         return Verdict(
@@ -108,7 +124,6 @@ class RankExited(Rule):
                 job=exited.job_id,
             ),
             holds=True,
-            name="rank killed by the OOM killer" if oom else None,
             severity="info" if restarted else "error",
             evidence=tuple(each for each in evidence if each.value is not None),
             since_monotonic_seconds=exited.monotonic_seconds,
@@ -129,6 +144,13 @@ def oom_line(exited: ExitedRank, frame: Frame) -> KernelLogFrame | None:
     return None
 
 
+def _oom_kills(exited: ExitedRank, frame: Frame) -> float | None:
+    """Beside one that was killed outright, by whom nobody has said."""
+    if exited.signal != signal.SIGKILL or exited.killed_by:
+        return None
+    return oom_kills({exited.cgroup} - {None}, frame) or None
+
+
 def _absent(each: MissingRank, scene: Scene) -> Verdict:
     return Verdict(
         subject=Subject(
@@ -137,8 +159,13 @@ def _absent(each: MissingRank, scene: Scene) -> Verdict:
         holds=True,
         confidence=0.8,
         evidence=(
-            Evidence(signal="ended by", value="nobody saw how; it is not there"),
-            Evidence(signal="ranks that should be here", value=float(each.expected)),
+            Evidence(signal="ended_by", value="nobody saw how; it is not there"),
+            Evidence(
+                signal="expected_ranks",
+                label="ranks that should be here",
+                value=float(each.expected),
+                unit="count",
+            ),
             Evidence(signal=KEPT_WAITING, value=names_of(each.job.ranks)),
         ),
         since_monotonic_seconds=scene.frame.monotonic_seconds - each.seconds,

@@ -32,13 +32,14 @@ class DiskError(LogRule):
         A file system that was shut down needs a check before it is mounted again.
     """
 
-    id = "HST127"
+    id = "HST128"
     name = "disk error"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {"fresh_seconds": FRESH, "told_seconds": TOLD}
+    unpriced = "what it costs is seen in what it explains alone"
     hold_seconds = 0.0
-    explains = ("HST107", "HST125")
+    explains = ("HST107", "HST125", "INP701", "INP704")
     next_step = "See smartctl -a or nvme smart-log for this disk, and move the job's files off it."
 
     def judge_log(self, frame: Frame) -> Iterable[Verdict]:

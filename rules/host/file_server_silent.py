@@ -30,13 +30,14 @@ class FileServerSilent(LogRule):
         or restart the node.
     """
 
-    id = "HST126"
+    id = "HST129"
     name = "file server not responding"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {"told_seconds": TOLD}
+    unpriced = "what it costs is seen in what it explains alone"
     hold_seconds = 0.0
-    explains = ("HST107", "HST125")
+    explains = ("HST107", "HST125", "INP701", "INP704")
     next_step = "Look after this file server and the network to it: what waits for it goes on then."
 
     def judge_log(self, frame: Frame) -> Iterable[Verdict]:
@@ -101,4 +102,9 @@ def _mounts(waiting: Iterable[ProcessFrame]) -> list[str]:
 
 def _count(waiting: list[ProcessFrame]) -> Iterable[Evidence]:
     if waiting:
-        yield Evidence(signal="waiting for it", value=float(len(waiting)), unit="processes")
+        yield Evidence(
+            signal="waiting_processes",
+            label="waiting for it",
+            value=float(len(waiting)),
+            unit="processes",
+        )

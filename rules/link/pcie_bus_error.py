@@ -49,8 +49,9 @@ class PcieBusError(LogRule):
         "fresh_seconds": FRESH,
         "told_seconds": TOLD,
     }
+    unpriced = "what it costs is seen in what it explains alone"
     hold_seconds = 0.0
-    explains = ("HW208", "LNK501", "LNK502")
+    explains = ("HW206", "HW208", "LNK501", "LNK502")
     next_step = "Drain the node, reseat this card and its riser, and see lspci -vv for each hop."
 
     def judge_log(self, frame: Frame) -> Iterable[Verdict]:

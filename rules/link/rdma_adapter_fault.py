@@ -33,6 +33,7 @@ class RdmaAdapterFault(LogRule):
     severity = "error"
     severities = ("info", "warning", "error")
     thresholds = {"fresh_seconds": FRESH, "told_seconds": TOLD}
+    unpriced = "what it costs is seen in what it explains alone"
     hold_seconds = 0.0
     explains = ("LNK506", "LNK507", "LNK508", "LNK510", "LNK511")
     next_step = "Take the node out and restart it, and send the card's firmware log to support."

@@ -28,11 +28,12 @@ class KilledForMemory(LogRule):
         data set in each worker, and saving a checkpoint in pieces.
     """
 
-    id = "MEM303"
+    id = "MEM310"
     name = "process killed for memory"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {"fresh_seconds": FRESH, "told_seconds": TOLD}
+    unpriced = "what a killed process had done is lost: that is not in the ledger"
     hold_seconds = 0.0
     explains = ("HST115",)
     next_step = "Raise the memory limit that it met, or let the job hold less (workers, caches)."
@@ -51,9 +52,18 @@ class KilledForMemory(LogRule):
                 severity="info" if event.job_id is None or old else "warning",
                 since_monotonic_seconds=since(event, frame),
                 evidence=(
-                    Evidence(signal="process", value=event.command_name),
-                    Evidence(signal="memory of its own", value=event.anonymous_bytes, unit="bytes"),
-                    Evidence(signal="limit of", value=event.limited_cgroup or "the whole host"),
+                    Evidence(signal="command_name", label="process", value=event.command_name),
+                    Evidence(
+                        signal="anonymous_memory_bytes",
+                        label="memory of its own",
+                        value=event.anonymous_bytes,
+                        unit="bytes",
+                    ),
+                    Evidence(
+                        signal="limited_cgroup",
+                        label="limit of",
+                        value=event.limited_cgroup or "the whole host",
+                    ),
                     *line_evidence((event,), frame),
                 ),
             )

@@ -143,7 +143,7 @@ def test_a_process_that_has_ended_and_was_not_waited_for() -> None:
     process = subprocess.Popen(["true"])
     try:
         wait_until(lambda: " Z " in Path(f"/proc/{process.pid}/stat").read_text(), 5, "a zombie")
-        assert no_stack(process.pid, "has ended, and its parent has not taken notice yet") == ""
+        assert no_stack(process.pid, "has exited, and its parent has not taken notice yet") == ""
     finally:
         process.wait()
 
@@ -222,7 +222,7 @@ def test_one_that_exits_while_its_stacks_are_taken() -> None:
     with running(sys.executable, "-c", SLEEPS.replace("600", "3")) as pid:
         done = run("stacks", str(pid))
     assert done.returncode in (0, 2)
-    sentences = ("leads to no training job", "has ended")
+    sentences = ("leads to no training job", "has exited")
     assert "rank 0" in done.stdout or any(words in done.stderr for words in sentences)
 
 

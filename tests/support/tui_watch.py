@@ -18,11 +18,11 @@ from gputop.probes.model.job_frames import RankFrame
 from gputop.probes.model.process_frames import ProcessFrame
 from gputop.probes.simulator import SimulatedNode
 from gputop.probes.wire.messages import Reply
+from gputop.rules.account.minute import minutes
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Finding, Judgement, Severity, Subject
 from gputop.rules.history import History
-from gputop.rules.ledger import accounts
 from gputop.tui.app.app import GputopApp
 from gputop.tui.session.view import View
 
@@ -74,7 +74,7 @@ def view(judged: Judgement | None = None, **changes: Any) -> View:
 def changed(judged: Judgement, **frame: Any) -> Judgement:
     """The judgement of another frame."""
     other = msgspec.structs.replace(judged.frame, **frame)
-    again = accounts(other, played("healthy")[2], judged.active)
+    again = minutes(other, played("healthy")[2], judged.active)
     return msgspec.structs.replace(judged, frame=other, accounts=again)
 
 

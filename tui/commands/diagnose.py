@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 
 import msgspec
 
@@ -69,7 +70,7 @@ def diagnose(watch: Watch, options: Namespace) -> int:
     job: JobFrame | None = None
     looks_left = LAST_LOOKS
     try:
-        for judgement in until(watch, options.seconds, options.timeout):
+        for judgement in _judgements(watch, options):
             found = None
             if asked is not None:
                 asked.follow(judgement.frame)
@@ -93,6 +94,13 @@ def diagnose(watch: Watch, options: Namespace) -> int:
     if last is None or (asked is not None and job is None):
         return complain(ended or why_no_job(asked, last.frame if last else None), COULD_NOT_LOOK)
     return _tell(last, job, ended, options)
+
+
+def _judgements(watch: Watch, options: Namespace) -> Iterator[Judgement]:
+    """Of a recording all that its feed brings."""
+    if options.source:
+        return watch.judgements()
+    return until(watch, options.seconds, options.timeout)
 
 
 def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Namespace) -> int:
@@ -119,7 +127,7 @@ def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Names
 
 def has_ended(asked: AskedProcess) -> str:
     """One sentence on a process that is not there any more."""
-    return f"process {asked.pid} has ended"
+    return f"process {asked.pid} has exited"
 
 
 def why_no_job(asked: AskedProcess | None, frame: Frame | None) -> str:
@@ -161,7 +169,8 @@ def as_json(
             SilentGpu(index=index, reason=reason) for index, reason in silent_gpus(frame).items()
         ),
     )
-    return Output(Clock.of(frame), judgement.accounts).encode_record(report)
+    output = Output(Clock.of(frame), judgement.accounts)
+    return output.encode_record(report, ledger=output.ledger_of("node", frame.node))
 
 
 def _findings(judgement: Judgement, job: JobFrame | None) -> tuple[Finding, ...]:

@@ -7,6 +7,8 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...probes.feeds.collector_feed import CollectorFeed
 from ...probes.feeds.protocol import Feed, FeedError
@@ -20,6 +22,9 @@ from ..console.output import output_is_utf8
 from ..console.thresholds import thresholds
 from ..drawing.missing import HELP_WITHOUT_DRIVER
 from ..session.watch import Watch
+
+if TYPE_CHECKING:
+    from ..session.keeper import Keeper
 
 FIRST_SECONDS = 2.0
 """So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""
@@ -49,8 +54,12 @@ def watch(options: Namespace) -> int:
 
 
 def report(options: Namespace) -> int:
-    """What ``gputop diagnose`` and ``gputop stacks`` do; returns the exit code."""
+    """What ``gputop diagnose``, ``stacks`` and ``serve`` do; returns the exit code."""
     engine = Engine(make_rules(thresholds(options.settings)))
+    if options.command == "serve":
+        from .serve import check
+
+        check(options)
     code = _choose(options, screen=False)
     if code is not None:
         return code
@@ -58,14 +67,26 @@ def report(options: Namespace) -> int:
         feed = _feed(options, once=False)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
+    if options.command == "record":
+        from .record import record
+
+        return record(feed, engine, options)
     watched = Watch(feed, engine, options.pid)
     if options.command == "stacks":
         from .stacks import print_stacks
 
         return print_stacks(watched, options)
+    if options.command == "stream":
+        from .stream import stream
+
+        return stream(watched, options)
+    if options.command == "serve":
+        from .serve import serve
+
+        return serve(watched, options)
     from .diagnose import diagnose
 
-    return diagnose(watched, options)
+    return diagnose(_kept(feed, engine, options)[1], options)
 
 
 def _choose(options: Namespace, *, screen: bool) -> int | None:
@@ -90,14 +111,52 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
             feed.close()
             return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
-    watched = Watch(feed, engine, options.pid)
+    keeper, watched = _kept(feed, engine, options)
     ascii_only = options.ascii or not output_is_utf8()
-    app = GputopApp(watched, ascii_only=ascii_only, note=options.note, jobs=options.jobs)
+    replay = None
+    if options.command == "replay":
+        from ...probes.feeds.replay import ReplayFeed
+
+        replay = feed if isinstance(feed, ReplayFeed) else None
+    app = GputopApp(
+        watched,
+        ascii_only=ascii_only,
+        note=options.note,
+        jobs=options.jobs,
+        replay=replay,
+        keeper=keeper,
+    )
     app.run()
     watched.close()
     if watched.stuck:
         complain(watched.stuck)
     return app.return_code or 0
+
+
+def _kept(feed: Feed, engine: Engine, options: Namespace) -> tuple[Keeper | None, Watch]:
+    """A watch whose last ten minutes are kept, unless it is of a recording.
+
+    Raises:
+        UsageError: where what is found cannot be written to the folder that was named.
+    """
+    if options.source is not None:
+        return None, Watch(feed, engine, options.pid)
+    from ...probes.feeds.tapped import TappedFeed
+    from ..session.keeper import Keeper
+
+    folder = None
+    if options.record_on_finding:
+        folder = Path(options.record_on_finding)
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            feed.close()
+            raise UsageError(f"--record-on-finding {folder}: no folder that can be written to")
+
+    def tell(sentence: str) -> None:
+        complain(sentence)
+
+    keeper = Keeper(folder, tell)
+    tapped = TappedFeed(feed, keeper.sample)
+    return keeper, Watch(tapped, engine, options.pid, keeper.judgement)
 
 
 def _believe_terminal() -> None:
@@ -119,7 +178,11 @@ def why_not(sample: Sample) -> str:
 
 
 def _feed(options: Namespace, once: bool) -> Feed:
-    if options.command == "demo":
+    if options.source is not None:
+        from .recorded import recorded
+
+        return recorded(options)
+    if options.scenario is not None:
         from ...probes.simulator import UnknownScenario
         from ...probes.simulator.feed import DemoFeed
 

@@ -12,6 +12,10 @@ from ...probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 
 LONGEST_SECONDS = 3600.0
 _PID_DIGITS = 9
+_MOST_PORT = 65535
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?")
+_FACTORS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_LEAST_BYTES = 1000**2
 
 
 def regular_expression(text: str) -> str:
@@ -60,4 +64,44 @@ def pid(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text} is not a process id: the first is 1")
     if len(text.lstrip("0")) > _PID_DIGITS:
         raise argparse.ArgumentTypeError(f"{text} is not a process id: none is so large")
+    return int(text)
+
+
+def address(text: str) -> tuple[str, int]:
+    """``127.0.0.1:9834``, ``[::1]:9834``, ``:9834`` for all addresses of this machine."""
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not port.isdecimal() or int(port) > _MOST_PORT:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no address to listen on: HOST:PORT, such as 127.0.0.1:9834"
+        )
+    return host or "0.0.0.0", int(port)
+
+
+def size(text: str) -> int:
+    """``500M``, ``2G`` or a number of bytes: at least a megabyte."""
+    found = _SIZE.fullmatch(text)
+    number = int(float(found[1]) * _FACTORS[found[2].upper()]) if found else 0
+    if number < _LEAST_BYTES:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no size of a megabyte or more, such as 500M or 2G"
+        )
+    return number
+
+
+def speed(text: str) -> float:
+    """How many times as fast."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not 0.1 <= number <= 100.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed from 0.1 to 100")
+    return number
+
+
+def count(text: str) -> int:
+    """At least one."""
+    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)

@@ -16,6 +16,7 @@ from ...probes.wire.command import (
     Attach,
     Command,
     Detach,
+    LookAtWaits,
     SendSignal,
     SetInterval,
     ShowEnvironment,
@@ -23,7 +24,7 @@ from ...probes.wire.command import (
     TakeStacks,
 )
 from ...probes.wire.messages import Reply
-from ...rules.closer_look import LOOK_SECONDS, worth_a_look
+from ...rules.closer_look import LOOK_SECONDS, standing, worth_a_look
 from ...rules.engine import Engine
 from ...rules.finding import Judgement
 from ...rules.history import History
@@ -36,10 +37,18 @@ class Watch:
         feed: closed by `close`.
         engine: used from the worker thread alone; its history may be looked at from any thread.
         pids: the processes that the feed was asked for.
+        observe: is shown each judgement first, on the thread that judges.
     """
 
-    def __init__(self, feed: Feed, engine: Engine, pids: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        engine: Engine,
+        pids: Sequence[int] = (),
+        observe: Callable[[Judgement], None] = lambda _: None,
+    ) -> None:
         self._feed = feed
+        self._observe = observe
         self._asked = tuple(pids)
         self._engine = engine
         self._numbers = itertools.count(1)
@@ -100,6 +109,16 @@ class Watch:
             unclear = worth_a_look(judgement)
             if unclear:
                 self.take_stacks(unclear, LOOK_SECONDS)
+            waiting = standing(judgement.frame)
+            if waiting:
+                self._send(
+                    LookAtWaits(
+                        command_id=self._next(),
+                        pids=waiting,
+                        seconds=max(LOOK_SECONDS, 2 * frame.interval_seconds),
+                    )
+                )
+            self._observe(judgement)
             yield judgement
 
     def start(

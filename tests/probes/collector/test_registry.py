@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
+from types import ModuleType, UnionType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -26,6 +26,7 @@ from gputop.probes.sources.watchlist import Watchlist
 from gputop.tui.arguments import parse
 from gputop.tui.console.errors import UsageError
 
+SOURCES_PACKAGE = f"{registry.__name__.rsplit('.', 2)[0]}.sources"
 SOURCES = Path(registry.__file__).parents[1] / "sources"
 each_line = pytest.mark.parametrize("line", LINES, ids=lambda line: line.name)
 
@@ -113,7 +114,9 @@ def test_what_is_left_out_is_named_by_a_line_of_its_own() -> None:
     assert {line.name for line in LINES} - {line.name for line in lines} == {
         "processes",
         "threads",
+        "limits",
         "stacks",
+        "waits",
         "nccl ras",
     }
 
@@ -203,6 +206,22 @@ def test_readings_that_are_named_come_in() -> None:
     sample = first_sample(Straying(GROUP, host), ("cgroups", "host"))
     assert (sample.sources[0].status, sample.cgroups, sample.host) == ("ok", (GROUP,), host)
     assert set(FIELDS) >= {"cgroups", "host"}
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), RuntimeError()])
+def test_a_source_that_ends_the_interpreter_where_it_is_made_is_only_left_out(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quit_at_once(_: Context) -> Source:
+        raise error
+
+    quitting = ModuleType("quitting")
+    vars(quitting)["make"] = quit_at_once
+    monkeypatch.setitem(sys.modules, f"{SOURCES_PACKAGE}.quitting", quitting)
+    made = make(Line("quitting", "quitting:make", ("host",), True, "quitting"), context())
+    (status,) = first_sample(made, ("host",)).sources
+    assert (status.name, status.status) == ("quitting", "failed")
+    assert status.reason.startswith(f"cannot be used: {type(error).__name__}")
 
 
 def test_a_source_that_cannot_be_loaded_says_so() -> None:

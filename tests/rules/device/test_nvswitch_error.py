@@ -13,7 +13,7 @@ def test_a_fatal_one() -> None:
     line = log_line(-20, "sxid", level="fatal", text="SXid 24007, Fatal, Link 28", **SWITCH)
     found = play(always(kernel_log=[line]), 2).one("HW219")
     assert (found.severity, found.subject.id) == ("error", "nvidia-nvswitch3")
-    assert evidence(found, "kernel log").value == "SXid 24007, Fatal, Link 28"
+    assert evidence(found, "kernel_log").value == "SXid 24007, Fatal, Link 28"
     assert found.subject.job is not None
 
 

@@ -79,13 +79,13 @@ def test_one_from_before_this_watch_is_a_finding_with_its_time() -> None:
     assert (found.subject.gpu, found.severity) == (3, "warning")
     assert found.since_seconds == UNIX - 1200
     assert evidence(found, "since").value == "before this watch"
-    assert evidence(found, "xid").value == "94: contained memory error, process 7"
+    assert evidence(found, "xid").value == "94: contained memory error, process 7, 20 min ago"
 
 
 def test_an_unknown_one_of_the_log_is_told_with_the_drivers_words() -> None:
     found = play(always(kernel_log=[in_log(-60, 789)]), 0).one("HW206")
     assert evidence(found, "xid").value == (
-        "789: unknown to this program, the driver says: the driver's words"
+        "789: unknown to this program, the driver says: the driver's words, 1 min ago"
     )
 
 
@@ -134,3 +134,16 @@ def test_either_of_the_two_is_enough_to_look(log: str) -> None:
     ]
     judged = play(always(sources=sources), 0).last
     assert ("HW206" in {each.id for each in judged.not_evaluated}) is (log == "denied")
+
+
+def test_what_the_log_has_of_hours_ago_is_told_with_its_age() -> None:
+    lines = [in_log(-5 * 3600, 48), in_log(-4 * 3600, 43)]
+    found = play(always(kernel_log=lines), 3).one("HW206")
+    assert (found.severity, found.name) == ("info", "Xid before this watch")
+    (told,) = [str(each.value) for each in found.evidence if each.signal == "xid"]
+    assert told.endswith(", 5 h ago"), "43 follows from others, and is left out"
+
+
+def test_a_new_one_of_the_log_is_as_one_of_an_event() -> None:
+    found = play(always(kernel_log=[in_log(-30, 79, before_start=False)]), 3).one("HW206")
+    assert (found.severity, found.name) == ("error", "Xid")

@@ -35,12 +35,12 @@ def failing(
     ],
 )
 def test_a_rank_waits_for_that_disk(disk: str, device: str) -> None:
-    found = play(failing(disk, device), 2).one("HST127")
+    found = play(failing(disk, device), 2).one("HST128")
     assert (found.severity, found.subject.id) == ("warning", f"node17 {disk}")
 
 
 def test_a_file_system() -> None:
-    found = play(failing("sda1", "/dev/sda1", kind="file system error"), 60).one("HST127")
+    found = play(failing("sda1", "/dev/sda1", kind="file system error"), 60).one("HST128")
     assert "HST107" in {each.id for each in found.explains}
 
 
@@ -56,9 +56,9 @@ def test_a_file_system() -> None:
     ids=["nobody waits", "another disk", "another partition", "another drive", "long ago"],
 )
 def test_what_is_information(disk: str, device: str | None, second: float) -> None:
-    assert play(failing(disk, device, second), 2).one("HST127").severity == "info"
+    assert play(failing(disk, device, second), 2).one("HST128").severity == "info"
 
 
 def test_none() -> None:
-    assert "HST127" not in play(failing("sda", "/dev/sda1", -90_000.0), 2).ever()
-    assert "HST127" not in play(always(kernel_log=[log_line(-5, "cpu heat")]), 2).ever()
+    assert "HST128" not in play(failing("sda", "/dev/sda1", -90_000.0), 2).ever()
+    assert "HST128" not in play(always(kernel_log=[log_line(-5, "cpu heat")]), 2).ever()

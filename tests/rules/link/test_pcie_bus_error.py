@@ -31,7 +31,7 @@ def told(second: float = -5.0, *, device: str | None = GPU_3, **fields: Any) -> 
 def test_of_a_gpu(level: str, severity: str) -> None:
     found = play(told(level=level), 1).one("LNK515")
     assert (found.severity, found.subject.gpu, found.subject.rank) == (severity, 3, 3)
-    assert evidence(found, "kernel log").value == "a line of pcie error"
+    assert evidence(found, "kernel_log").value == "a line of pcie error"
 
 
 def test_of_the_bridge_above_two() -> None:

@@ -19,10 +19,10 @@ def killed(second: float, pid: int | None, **fields: Any) -> Script:
 
 def test_a_worker_of_a_rank() -> None:
     found = play(killed(3, worker_pid(2), limited_cgroup="/job", anonymous_bytes=1 << 30), 6).one(
-        "MEM303"
+        "MEM310"
     )
     assert (found.severity, found.subject.rank) == ("warning", 2)
-    assert evidence(found, "limit of").value == "/job"
+    assert evidence(found, "limited_cgroup").value == "/job"
     assert found.subject.job is not None
 
 
@@ -33,7 +33,7 @@ def test_it_is_of_its_rank_too_once_the_process_is_gone() -> None:
         line = log_line(3, "oom kill", pid=at, command_name="python")
         return Changes(kernel_log=(line,) if now >= 3 else (), without=(2,) if now >= 4 else ())
 
-    assert play(script, 90).one("MEM303").subject.rank == 2
+    assert play(script, 90).one("MEM310").subject.rank == 2
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,13 @@ def test_it_is_of_its_rank_too_once_the_process_is_gone() -> None:
     ids=["a stranger", "a pid of another namespace", "long ago"],
 )
 def test_what_is_information(second: float, pid: int | None) -> None:
-    found = play(killed(second, pid), 6).one("MEM303")
+    found = play(killed(second, pid), 6).one("MEM310")
     assert (found.severity, found.subject.job) == ("info", None)
-    assert evidence(found, "limit of").value == "the whole host"
+    assert evidence(found, "limited_cgroup").value == "the whole host"
 
 
 def test_a_pid_that_has_come_back_is_somebody_else() -> None:
     """The kill is older than the rank that has this pid now, or that rank lives on long after it."""
-    before_it_began = play(killed(-6000.0, rank_pid(1)), 2).one("MEM303")
-    lives_on = play(killed(-300.0, rank_pid(1)), 2).one("MEM303")
+    before_it_began = play(killed(-6000.0, rank_pid(1)), 2).one("MEM310")
+    lives_on = play(killed(-300.0, rank_pid(1)), 2).one("MEM310")
     assert (before_it_began.subject.rank, lives_on.subject.rank) == (None, None)

@@ -1,0 +1,158 @@
+"""``gputop record``, ``cut``, and looking at what was recorded: ``--from`` and ``replay``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gputop.probes.recording.recording import Recording
+
+from support.own_signals import own_signals
+from support.recordings import BEGAN, written
+
+LONG_SECONDS = 60.0
+
+
+def run(*words: str, folder: Path, **environment: str) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "gputop", *words],
+        capture_output=True,
+        text=True,
+        timeout=LONG_SECONDS,
+        cwd=folder,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_it_is_whole_however_it_is_ended(how: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gputop", "record", "run", "--demo", "gpu-lost", "-i", "0.2"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=own_signals,  # noqa: PLW1509
+    ) as recorder:
+        assert recorder.stdout is not None
+        assert "records to run-*.gtop" in recorder.stdout.readline()
+        time.sleep(2.0)
+        recorder.send_signal(how)
+        assert recorder.wait(LONG_SECONDS) == 0
+    recording = Recording(tmp_path / "run")
+    assert recording.count > 60 and recording.unreadable == []
+    assert time.time() - recording.last_seconds < LONG_SECONDS
+    assert "HW206" in {mark.rule for mark in recording.marks() if mark.began}
+
+
+def test_killed_it_loses_no_more_than_the_last_block(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gputop", "record", "run", "--demo", "healthy", "-i", "0.2"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=own_signals,  # noqa: PLW1509
+    ) as recorder:
+        assert recorder.stdout is not None
+        recorder.stdout.readline()
+        time.sleep(3.0)
+        recorder.kill()
+    recording = Recording(tmp_path / "run")
+    assert recording.count >= 55  # of the 60 of the past, all but those of the block that was open
+    assert recording.unreadable == []
+
+
+def test_a_real_node_and_no_secret_of_it(tmp_path: Path) -> None:
+    secret = "hunter2-s3cr3t-key"
+    job = [sys.executable, "-c", "import time; time.sleep(60)", "--api-key", secret]
+    with subprocess.Popen(job, env={**os.environ, "WANDB_API_KEY": secret, "RANK": "0"}) as rank:
+        code, out, err = run("record", "run", str(rank.pid), "--for", "4", folder=tmp_path)
+        rank.kill()
+    assert code == 0, out + err
+    recording = Recording(tmp_path / "run")
+    entries = list(recording.samples(0, 1e12))
+    assert any(each.pid == rank.pid for sample in entries for each in sample.processes)
+    assert secret not in msgspec.json.encode(entries).decode()
+
+
+def test_looking_at_a_moment_of_it(tmp_path: Path) -> None:
+    written(tmp_path / "r.gtop", 60)
+    at = time.strftime("%H:%M:%S", time.localtime(BEGAN + 30))
+    for words in (["--at", at], ["--at", "-29"], ["--at=-29s"], ["--at", _iso(BEGAN + 30)]):
+        code, out, err = run(
+            "--once", "--from", "r.gtop", *words, "--format", "json", folder=tmp_path
+        )
+        assert code == 0, err
+        assert json.loads(out)["timestamp_seconds"] == BEGAN + 30
+    code, out, _ = run("--once", "--from", "r.gtop", folder=tmp_path)
+    assert "replay of node17" in out.splitlines()[0]
+
+
+def _iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(seconds))
+
+
+def test_diagnosing_the_minutes_before(tmp_path: Path) -> None:
+    command = ["record", "run", "--demo", "gpu-lost", "--for", "3"]
+    assert run(*command, folder=tmp_path)[0] == 0
+    code, out, _ = run("diagnose", "--from", "run", folder=tmp_path)
+    assert code == 1
+    assert out.splitlines()[0].startswith("ERROR HW206")
+    code, out, _ = run("diagnose", "--from", "run", "--at", "-110", "--for", "5", folder=tmp_path)
+    assert (code, "Nothing is wrong" in out) == (0, True)
+
+
+def test_a_part_of_it_to_hand_over(tmp_path: Path) -> None:
+    written(tmp_path / "r.gtop", 60)
+    code, out, _ = run(
+        "cut", "r.gtop", "--from", "-20", "--to", "-10", "-o", "c.gtop", folder=tmp_path
+    )
+    assert (code, out.startswith("c.gtop: 11 samples and marks")) == (0, True)
+    part = Recording(tmp_path / "c.gtop")
+    assert (part.first_seconds, part.last_seconds) == (BEGAN + 39, BEGAN + 49)
+    code, _, err = run("cut", "r.gtop", "-o", "c.gtop", folder=tmp_path)
+    assert (code, "--force replaces it" in err) == (2, True)
+    assert Recording(tmp_path / "c.gtop").count == 11
+    assert run("cut", "r.gtop", "-o", "c.gtop", "--force", folder=tmp_path)[0] == 0
+    assert Recording(tmp_path / "c.gtop").count == 60
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["c.gtop", "r.gtop"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["--once", "--from", "nothing"], 2, "there is no such recording"),
+        (["--once", "--from", "/etc/hostname"], 2, "is no recording"),
+        (["--once", "--from", "/"], 2, "Is a directory"),
+        (["replay", "nothing"], 2, "there is no such recording"),
+        (["diagnose", "--from", "nothing"], 2, "there is no such recording"),
+        (["cut", "nothing", "-o", "x"], 2, "there is no such recording"),
+        (["--once", "--from", "r.gtop", "--at", "noon"], 64, "is no time"),
+        (["--once", "--from", "r.gtop", "--at", "25:00"], 64, "is no time"),
+        (["--once", "--from", "r.gtop", "--at", "2001-01-01"], 2, "has nothing of 2001"),
+        (["--once", "--at", "12:00"], 64, "--at goes with --from"),
+        (["record", "no/such/run", "--demo", "healthy"], 2, "No such file or directory"),
+        (["record", "run", "--max-size", "3"], 64, "is no size"),
+        (["replay", "r.gtop", "--speed", "0"], 64, "is no speed"),
+        (["cut", "r.gtop", "-o", "no/such/x"], 2, "No such file or directory"),
+    ],
+)
+def test_bad_input_gets_one_sentence(
+    words: Sequence[str], code: int, sentence: str, tmp_path: Path
+) -> None:
+    written(tmp_path / "r.gtop", 12)
+    found, out, err = run(*words, folder=tmp_path)
+    assert (found, out) == (code, "")
+    assert sentence in err and len(err.strip().splitlines()) == 1
