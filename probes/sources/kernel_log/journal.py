@@ -25,7 +25,7 @@ class Journal:
     def __init__(self) -> None:
         self._since: float | None = None
 
-    def read(self) -> bytes:
+    def take(self) -> bytes:
         """What is new since the last call, and a little of before; at first the newest lines.
 
         Raises:

@@ -59,7 +59,7 @@ class Kmsg:
         """Up to where a file was read."""
         self._begun = False
 
-    def read(self) -> bytes:
+    def take(self) -> bytes:
         """What is new since the last call; at first what there was before.
 
         Raises:

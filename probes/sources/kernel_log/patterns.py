@@ -19,11 +19,11 @@ _OF_MLX5 = (
 """The function and line that some of its messages begin with included."""
 
 XID = re.compile(
-    rf"NVRM: Xid \((?:PCI:)?(?P<bus>{_PCI})[^)]{{0,32}}\): (?P<code>\d{{1,6}})"
+    rf"NVRM: Xid \((?:PCI:)?(?P<bus>{_PCI})[^)]{{0,32}}\): (?P<code>\d{{1,6}})(?!\d)"
     r"(?:, pid='?(?P<pid>\d{1,10}|<unknown>|unknown)'?)?(?:, name='?(?P<name>[^,']{1,32})'?(?=,))?"
 )
 SXID = re.compile(
-    rf"(?P<name>nvidia-nvswitch\d{{1,3}}): SXid \(PCI:(?P<bus>{_PCI})\): (?P<code>\d{{1,6}}), "
+    rf"(?P<name>nvidia-nvswitch\d{{1,3}}): SXid \(PCI:(?P<bus>{_PCI})\): (?P<code>\d{{1,6}})(?!\d), "
     r"(?:Always )?(?P<level>Non-?[Ff]atal|[Ff]atal)"
 )
 GPU_FAULT = re.compile(

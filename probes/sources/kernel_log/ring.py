@@ -22,7 +22,7 @@ class Ring:
     rest_seconds = 10.0
     """Each time all of it is given."""
 
-    def read(self) -> bytes:
+    def take(self) -> bytes:
         """The newest part of the log.
 
         Raises:

@@ -59,7 +59,7 @@ class KernelLogSource:
             SourceError: it may not be read, or there is none.
         """
         before = self._way is None
-        data = self._open() if self._way is None else self._way.read()
+        data = self._open() if self._way is None else self._way.take()
         now = time.monotonic()
         changed = self._take(data, now, before)
         self._last = now

@@ -21,7 +21,7 @@ class Way(Protocol):
     @property
     def rest_seconds(self) -> float: ...
 
-    def read(self) -> bytes:
+    def take(self) -> bytes:
         """What is new, in one of the forms of `lines`; may repeat what was read before.
 
         Raises:
@@ -44,7 +44,7 @@ def first_open(root: Path) -> tuple[Way, bytes]:
         way = None
         try:
             way = make()
-            return way, way.read()
+            return way, way.take()
         except SourceError as error:
             errors.append(error)
             if way is not None:

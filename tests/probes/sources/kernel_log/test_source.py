@@ -250,7 +250,7 @@ MATCHING = (XID.format(code=79), "nfs: server a not responding", "I/O error, dev
 def test_a_hundred_megabytes_cost_little(tree: Tree, kind: str) -> None:
     noise = {
         "matching": "".join(f"3,1,1,-;{line}\n" for line in MATCHING).encode(),
-        "noise": os.urandom(1 << 16),
+        "noise": os.urandom(1 << 16) + b"\n",
         "one line": b"x" * (1 << 16),
     }[kind]
     with tree.log.open("wb") as log:
@@ -277,7 +277,7 @@ def test_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "1763629701.500000 node17 kernel: nfs: server a OK"
     script = f'echo "$@" >> {tmp_path}/asked; echo "{line}"'
     reader = journal(tmp_path, script, monkeypatch)
-    assert reader.read() == reader.read() == f"{line}\n".encode()
+    assert reader.take() == reader.take() == f"{line}\n".encode()
     first, second = (tmp_path / "asked").read_text().splitlines()
     assert "-k -b" in first and "--since" not in first and "--since @" in second
 
@@ -294,4 +294,4 @@ def test_a_journal_that_gives_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, error: type[SourceError]
 ) -> None:
     with pytest.raises(error):
-        journal(tmp_path, script, monkeypatch).read()
+        journal(tmp_path, script, monkeypatch).take()
