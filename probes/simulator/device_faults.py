@@ -154,7 +154,7 @@ EARLIER_XID = Scenario(
     name="earlier-xid",
     summary="GPU 5 had a memory error 40 minutes ago: the kernel log tells, and a row is yet to be remapped.",
     finds=("HW205", "HW206"),
-    onset_seconds=-118.0,
+    onset_seconds=-110.0,
     overlays=(on_gpus(_remap_pending, _REMAPPED), in_kernel_log(_EARLIER, earlier_seconds=2400.0)),
 )
 

@@ -87,7 +87,9 @@ class Xid(Rule):
     def _verdict(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
         # Of the worst the first: what follows mostly follows from it.
         subject = _subject(place, frame)
-        severity = {id(xid): self._severity(xid, subject, frame) for xid in xids}
+        severity: dict[int, Severity] = {
+            id(xid): self._severity(xid, subject, frame) for xid in xids
+        }
         worst = min(xids, key=lambda xid: SEVERITY_ORDER[severity[id(xid)]])
         row = xid_meaning(worst.code)
         shown = [worst, *(xid for xid in xids if xid is not worst)][:_MOST_SHOWN]
