@@ -11,10 +11,10 @@ from ..model.frame import Frame
 from ..model.gpu_frames import GpuFrame
 from ..model.gpu_readings import XidReading
 from ..model.kernel_log import KernelLogFrame, KernelLogReading
+from ..model.pci_address import card_address, normal_bus_id
 from ..model.process_frames import ProcessFrame
 from ..model.sample import Sample
 from .extend import extend
-from .pci_levels import normal_bus_id
 
 _TOGETHER_SECONDS = 10.0
 """The driver's events and the log are read at different moments, and their clocks run apart."""
@@ -112,42 +112,37 @@ def _words_of(line: KernelLogFrame) -> str:
 
 
 def _places(current: Sample, gpus: Sequence[GpuFrame]) -> dict[str, _At]:
-    """Address without the function → who is there; of a bridge, who hangs below it."""
-    found: dict[str, _At] = {}
+    """Who is at the address of a card, without the function; who hangs below that of a bridge, with it:
+    the functions of one are ports of their own."""
+    cards: dict[str, _At] = {}
     for gpu in gpus:
-        _add(found, gpu.pci_bus_id, _At((gpu.index,)))
+        _add(cards, card_address(gpu.pci_bus_id), _At((gpu.index,)))
     for port in current.ports:
-        _add(found, port.pci_bus_id, _At((), (port.device,)))
-    own = dict(found)
+        _add(cards, card_address(port.pci_bus_id), _At((), (port.device,)))
+    bridges: dict[str, _At] = {}
     for place in current.topology.places if current.topology else ():
-        here = own.get(_slot(place.bus_id))
-        for bridge in place.path if here else ():
-            if here and _slot(bridge) not in own:
-                _add(found, bridge, here._replace(below_bridge=True))
-    return found
+        here = cards.get(card_address(place.bus_id) or "")
+        if here is None:
+            continue
+        for bridge in place.path:
+            _add(bridges, normal_bus_id(bridge), here._replace(below_bridge=True))
+    return bridges | cards
 
 
-def _add(found: dict[str, _At], bus_id: str | None, more: _At) -> None:
-    if bus_id is None:
+def _add(found: dict[str, _At], address: str | None, more: _At) -> None:
+    if address is None:
         return
-    slot = _slot(bus_id)
-    there = found.get(slot, _At())
-    found[slot] = _At(
+    there = found.get(address, _At())
+    found[address] = _At(
         tuple(dict.fromkeys((*there.gpus, *more.gpus))),
         tuple(dict.fromkeys((*there.rdma_devices, *more.rdma_devices))),
         more.below_bridge,
     )
 
 
-def _slot(bus_id: str) -> str:
-    return (normal_bus_id(bus_id) or "").partition(".")[0]
-
-
 def _at(event: KernelLogReading, places: dict[str, _At]) -> _At:
-    if event.pci_bus_id is None:
-        return _At()
-    # A switch is named by its own address, and a bridge by its function too.
-    return places.get(_slot(event.pci_bus_id), _At())
+    bridge, card = normal_bus_id(event.pci_bus_id) or "", card_address(event.pci_bus_id) or ""
+    return places.get(card) or places.get(bridge) or _At()
 
 
 class _Owners:

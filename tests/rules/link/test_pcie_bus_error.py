@@ -40,6 +40,11 @@ def test_of_the_bridge_above_two() -> None:
     assert found.subject.gpu is None and found.subject.job is not None
 
 
+def test_of_another_port_of_the_bridge_above_them() -> None:
+    other = BRIDGE.replace(".0", ".1")
+    assert play(told(device=other, level="fatal"), 1).one("LNK515").severity == "info"
+
+
 def test_of_a_network_card() -> None:
     assert (
         play(told(device="0000:c0:00.1", level="nonfatal"), 1).one("LNK515").severity == "warning"
