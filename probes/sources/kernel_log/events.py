@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 from ...model.kernel_log import KernelLogKind, KernelLogLevel
@@ -60,9 +61,12 @@ class OomGroups(NamedTuple):
     limited_cgroup: str | None
 
 
+_Tell = Callable[[re.Match[str]], Told | OomGroups | None]
+
+
 def told(line: LogLine) -> Told | OomGroups | None:
     """What it says; ``None`` where that is nothing of interest."""
-    for pattern, tell in _TELLERS:
+    for pattern, tell in _tellers():
         found = pattern.match(line.text)
         if found:
             return tell(found)
@@ -157,7 +161,7 @@ def _cpu_heat(found: re.Match[str]) -> Told:
     return Told("cpu heat", subject=found["cpu"].lower())
 
 
-_TELLERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Told | OomGroups | None]], ...] = (
+_TELLERS: tuple[tuple[str, _Tell], ...] = (
     (XID, _xid),
     (SXID, _sxid),
     (GPU_FAULT, _gpu_fault),
@@ -180,6 +184,11 @@ _TELLERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Told | OomGroup
     (CPU_HEAT, _cpu_heat),
 )
 """The first that fits says what it is."""
+
+
+@cache
+def _tellers() -> tuple[tuple[re.Pattern[str], _Tell], ...]:
+    return tuple([(re.compile(pattern), tell) for pattern, tell in _TELLERS])
 
 
 def _level(words: str) -> KernelLogLevel:

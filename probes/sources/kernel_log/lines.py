@@ -46,9 +46,9 @@ WORDS = (
 )
 """A line without any of these is never parsed."""
 
-_KMSG = re.compile(rb"(\d{1,10}),\d{1,20},(\d{1,18}),[^;\n]{0,64};(.*)")
-_UNIX = re.compile(rb"(\d{9,11})\.(\d{6}) \S{1,255} kernel(?:\[\d+\])?: (.*)")
-_PLAIN = re.compile(
+_KMSG = rb"(\d{1,10}),\d{1,20},(\d{1,18}),[^;\n]{0,64};(.*)"
+_UNIX = rb"(\d{9,11})\.(\d{6}) \S{1,255} kernel(?:\[\d+\])?: (.*)"
+_PLAIN = (
     rb"(?:<(\d{1,10})>)?(?:\[ {0,12}(\d{1,10})\.(\d{1,9})\] ?)?(?:\[ {0,8}[TC]\d{1,10}\] ?)?(.*)"
 )
 _USER_FACILITIES = 8
@@ -88,13 +88,13 @@ def parse(line: bytes) -> LogLine | None:
     """A line in any of the three forms; ``None`` where the kernel has not written it."""
     if line.startswith(b" "):
         return None  # what belongs to the record before
-    record = _KMSG.match(line)
+    record = re.match(_KMSG, line)
     if record:
         return _kernels(record[1], float(int(record[2])) / 1e6, record[3])
-    dated = _UNIX.match(line)
+    dated = re.match(_UNIX, line)
     if dated:
         return LogLine(float(dated[1] + b"." + dated[2]), True, _text(dated[3]))
-    plain = _PLAIN.match(line)
+    plain = re.match(_PLAIN, line)
     if plain is None or not plain[4]:
         return None
     seconds = float(plain[2] + b"." + plain[3]) if plain[2] else None

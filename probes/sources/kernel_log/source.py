@@ -19,13 +19,15 @@ from .ways import Way, first_open
 
 _AGAIN_SECONDS = 60.0
 """Between attempts where it may not be read."""
-_INITIAL_PID_NAMESPACE = re.compile(r"pid:\[4026531836\]")
+_INITIAL_PID_NAMESPACE = "pid:[4026531836]"
 """Its inode is the same on every Linux."""
 _OTHER_PIDS = "the log has pids of the host, and this monitor sees those of its container"
 _NO_TIMES = "the log has no times (printk.time=0)"
 _MOST_TEXT = 300
 _AFTER_OOM = 64
 _SLEPT_SECONDS = 1.0
+_MADE_AGAIN_SECONDS = 600.0
+"""What has grown old is left out then, also where the log has nothing new."""
 
 
 class KernelLogSource:
@@ -50,7 +52,8 @@ class KernelLogSource:
         """Of a log that is given as a whole each time, the lines that were read."""
         self._last = 0.0
         """Monotonic seconds of the last read."""
-        self._made: tuple[float, tuple[KernelLogReading, ...]] = (0.0, ())
+        self._made: tuple[KernelLogReading, ...] = ()
+        self._made_at = self._made_offset = 0.0
 
     def read(self) -> tuple[KernelLogReading, ...]:
         """What it told, the oldest first; of a storm the newest.
@@ -64,13 +67,13 @@ class KernelLogSource:
         changed = self._take(data, now, before)
         self._last = now
         offset = time.time() - now
-        if changed or abs(offset - self._made[0]) > _SLEPT_SECONDS:
+        moved = abs(offset - self._made_offset) > _SLEPT_SECONDS
+        if changed or moved or now - self._made_at > _MADE_AGAIN_SECONDS:
             asleep = _asleep_seconds()
-            self._made = (
-                offset,
-                tuple([self._reading(each, offset, asleep) for each in self._kept.sent(now)]),
-            )
-        return self._made[1]
+            kept = self._kept.sent(now)
+            self._made = tuple([self._reading(each, offset, asleep) for each in kept])
+            self._made_at, self._made_offset = now, offset
+        return self._made
 
     def close(self) -> None:
         """Give the log back."""
@@ -110,7 +113,7 @@ class KernelLogSource:
         return min(now, seconds) if before else min(now, max(seconds, self._last - 1.0))
 
     def _line(self, line: LogLine, moment: float | None, before: bool) -> bool:
-        slept = SUSPENDED.match(line.text)
+        slept = re.match(SUSPENDED, line.text)
         if slept:
             if moment is not None and not line.unix:
                 self._sleeps.append((moment, float(slept[1])))
@@ -173,7 +176,7 @@ def _asleep_seconds() -> float:
 def _in_initial_namespace(root: Path) -> bool:
     """Whether pids here are those of the host, as the log has them."""
     try:
-        return bool(_INITIAL_PID_NAMESPACE.fullmatch(str((root / "proc/self/ns/pid").readlink())))
+        return str((root / "proc/self/ns/pid").readlink()) == _INITIAL_PID_NAMESPACE
     except OSError:
         return False
 

@@ -124,6 +124,19 @@ def test_after_a_day_it_is_the_logs_alone_unless_it_still_holds(tree: Tree) -> N
     assert [reading.kind for reading in tree.source().read()] == ["server not responding"]
 
 
+def test_what_grows_old_while_the_log_is_silent(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree.say(XID.format(code=79))
+    source = tree.source()
+    assert codes(source.read()) == [(79, True)]
+    wall, monotonic = time.time, time.monotonic
+    with monkeypatch.context() as later:
+        later.setattr(time, "time", lambda: wall() + 90_000.0)
+        later.setattr(time, "monotonic", lambda: monotonic() + 90_000.0)
+        assert source.read() == ()
+
+
 def test_an_oom_kill_has_its_control_groups(tree: Tree) -> None:
     tree.say(
         "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=x,mems_allowed=0,"
