@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 from .device.beyond_repair import BeyondRepair
 from .device.clock_stuck_low import ClockStuckLow
+from .device.correctable_errors_often import CorrectableErrorsOften
 from .device.driver_not_answering import DriverNotAnswering
 from .device.fan_stopped import FanStopped
 from .device.gpu_in_bad_state import GpuInBadState
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
+from .device.pages_retired import PagesRetired
 from .device.power_cap import PowerCap
 from .device.recovery_action import RecoveryAction
 from .device.row_remap_pending import RowRemapPending
@@ -60,6 +62,7 @@ from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
 from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
+from .link.fabric_impaired import FabricImpaired
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
 from .link.nvlink_errors import NvlinkErrors
@@ -110,6 +113,8 @@ RULES: tuple[type[Rule], ...] = (
     GpuInBadState,
     RecoveryAction,
     BeyondRepair,
+    CorrectableErrorsOften,
+    PagesRetired,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
     AllocationRetries,
@@ -155,6 +160,7 @@ RULES: tuple[type[Rule], ...] = (
     TcpRetransmissions,
     NvlinkRefused,
     BusErrors,
+    FabricImpaired,
     OtherTenant,
     SlowSettings,
     PersistenceModeOff,

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from . import device_faults, input_faults, link_faults, memory_faults, process_faults, speed_faults
+from . import (
+    device_faults,
+    health_faults,
+    input_faults,
+    link_faults,
+    memory_faults,
+    process_faults,
+    speed_faults,
+)
 from .scenario import Scenario, UnknownScenario
 
 _ALL = (
@@ -23,8 +31,10 @@ _ALL = (
     memory_faults.ORPHAN_MEMORY,
     memory_faults.OTHER_TENANT,
     device_faults.ECC,
+    health_faults.ECC_STORM,
     device_faults.PCIE_TRAINED_DOWN,
     link_faults.LINK_DOWN,
+    health_faults.FABRIC_DEGRADED,
     link_faults.TWO_ISLANDS,
     link_faults.CONGESTED_INFINIBAND,
     process_faults.RANK_DIED,
