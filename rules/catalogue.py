@@ -45,6 +45,8 @@ from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
 from .environment.persistence_mode_off import PersistenceModeOff
 from .environment.slow_settings import SlowSettings
+from .environment.split_gpu_misfit import SplitGpuMisfit
+from .environment.tensor_cores_unused import TensorCoresUnused
 from .host.cpu_throttling import CpuThrottling
 from .host.loader_deadlock import LoaderDeadlock
 from .host.numa_misplacement import NumaMisplacement
@@ -164,6 +166,8 @@ RULES: tuple[type[Rule], ...] = (
     OtherTenant,
     SlowSettings,
     PersistenceModeOff,
+    SplitGpuMisfit,
+    TensorCoresUnused,
     InputBound,
     LoaderWithoutWorkers,
     LoaderCpuBound,

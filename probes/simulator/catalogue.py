@@ -11,6 +11,7 @@ from . import (
     link_faults,
     memory_faults,
     process_faults,
+    setup_faults,
     speed_faults,
 )
 from .scenario import Scenario, UnknownScenario
@@ -37,6 +38,9 @@ _ALL = (
     health_faults.FABRIC_DEGRADED,
     link_faults.TWO_ISLANDS,
     link_faults.CONGESTED_INFINIBAND,
+    setup_faults.SLOW_SETTINGS,
+    setup_faults.NO_TENSOR_CORES,
+    setup_faults.MPS_SHARED,
     process_faults.RANK_DIED,
 )
 

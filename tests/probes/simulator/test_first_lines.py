@@ -8,7 +8,7 @@ from gputop.probes.simulator import SCENARIOS
 
 from support.replays import replay
 
-ABOUT_ONE = ("ecc-storm", "fabric-degraded")
+ABOUT_ONE = ("ecc-storm", "fabric-degraded", "slow-settings", "no-tensor-cores", "mps-shared")
 """Scenarios of one fault that nothing else hides."""
 
 
