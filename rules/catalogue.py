@@ -31,16 +31,21 @@ from .distributed.evaluation_holds_others import EvaluationHoldsOthers
 from .distributed.evaluation_share import EvaluationShare
 from .distributed.garbage_collection import GarbageCollection
 from .distributed.launch_bound import LaunchBound
+from .distributed.load_imbalance import LoadImbalance
 from .distributed.long_work_holds_others import LongWorkHoldsOthers
+from .distributed.outlier_steps import OutlierSteps
+from .distributed.pipeline_bubble import PipelineBubble
 from .distributed.rank_exited import RankExited
 from .distributed.rank_finished import RankFinished
 from .distributed.rank_not_advancing import RankNotAdvancing
 from .distributed.rank_stopped import RankStopped
 from .distributed.recompilation import Recompilation
 from .distributed.skipped_steps import SkippedSteps
+from .distributed.slow_first_step import SlowFirstStep
 from .distributed.start_up_holds_others import StartUpHoldsOthers
 from .distributed.step_time_grown import StepTimeGrown
 from .distributed.straggler import Straggler
+from .distributed.throughput_varies import ThroughputVaries
 from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
 from .environment.persistence_mode_off import PersistenceModeOff
@@ -147,6 +152,11 @@ RULES: tuple[type[Rule], ...] = (
     StepTimeGrown,
     LaunchBound,
     UnevenMicroSteps,
+    OutlierSteps,
+    LoadImbalance,
+    ThroughputVaries,
+    PipelineBubble,
+    SlowFirstStep,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,

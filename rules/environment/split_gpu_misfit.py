@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.gpu_readings import GpuProcessReading
@@ -70,7 +72,7 @@ def _ranks_together(gpu: GpuFrame, frame: Frame) -> str:
     return ""
 
 
-def _instances(job: JobFrame, inside: dict[int, int | None]) -> str:
+def _instances(job: JobFrame, inside: Mapping[int, int]) -> str:
     return ", ".join(
         f"rank {'?' if rank.rank is None else rank.rank} in instance {inside[rank.pid]}"
         for rank in job.living

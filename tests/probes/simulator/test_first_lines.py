@@ -8,7 +8,16 @@ from gputop.probes.simulator import SCENARIOS
 
 from support.replays import replay
 
-ABOUT_ONE = ("ecc-storm", "fabric-degraded", "slow-settings", "no-tensor-cores", "mps-shared")
+ABOUT_ONE = (
+    "ecc-storm",
+    "fabric-degraded",
+    "slow-settings",
+    "no-tensor-cores",
+    "mps-shared",
+    "outlier-steps",
+    "load-imbalance",
+    "pipeline-bubble",
+)
 """Scenarios of one fault that nothing else hides."""
 
 
