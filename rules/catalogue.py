@@ -70,6 +70,7 @@ from .input.loader_without_workers import LoaderWithoutWorkers
 from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.fabric_impaired import FabricImpaired
+from .link.imex_down import ImexDown
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
 from .link.nvlink_errors import NvlinkErrors
@@ -173,6 +174,7 @@ RULES: tuple[type[Rule], ...] = (
     NvlinkRefused,
     BusErrors,
     FabricImpaired,
+    ImexDown,
     OtherTenant,
     SlowSettings,
     PersistenceModeOff,

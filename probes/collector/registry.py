@@ -49,6 +49,7 @@ LINES = (
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
     Line("kernel log", "kernel_log.source:make", ("xids", "kernel_events"), False, "kernel log"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
+    Line("imex", "host.imex:make", ("imex",), False, "imex"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),
 )
 """In the order in which they are asked. NVML adds a source for each GPU, which share its line."""

@@ -87,6 +87,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
         pending_exits=pending_exits(previous, current, jobs, exited),
         xids=derive_xids(current.xids, current.gpus),
         kernel_events=current.kernel_events,
+        imex=current.imex,
         starvation=current.starvation,
         rank_histories=tuple(rank_histories.values()),
         sources=tuple(

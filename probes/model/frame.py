@@ -16,6 +16,7 @@ from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
 from .kernel_readings import KernelEventReading
 from .link_frames import LinkFrame, PortFrame
+from .link_readings import ImexReading
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
 from .process_readings import LimitsReading
@@ -76,6 +77,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     kernel_events: tuple[KernelEventReading, ...] = ()
     """Lines of the kernel log, of the last week at most, Xids left out."""
     sources: tuple[SourceFrame, ...] = ()
+    imex: ImexReading | None = None
     starvation: Starvation | None = None
     """That the collector was not run for much of the time since the frame before."""
     rank_histories: tuple[RankHistory, ...] | msgspec.UnsetType = ()

@@ -37,6 +37,7 @@ _ALL = (
     device_faults.PCIE_TRAINED_DOWN,
     link_faults.LINK_DOWN,
     health_faults.FABRIC_DEGRADED,
+    health_faults.IMEX_DOWN,
     link_faults.TWO_ISLANDS,
     link_faults.CONGESTED_INFINIBAND,
     pace_faults.OUTLIER_STEPS,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..model.gpu_readings import GpuReading
+from ..model.link_readings import ImexReading
+from ..model.sample import Sample
 from .activity import TRAINING
 from .overlays import Fields, on_gpus, with_xid
 from .rhythm import RANKS, Pace, everyone
@@ -42,4 +46,30 @@ FABRIC_DEGRADED = Scenario(
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(comm=0.14, work={**TRAINING, "comm": _HALF})),),
     overlays=(on_gpus(_narrow, *range(RANKS)),),
+)
+
+
+def _without_daemon(sample: Sample, scene: Scene) -> Sample:
+    """The node belongs to a domain from the start, and its daemon ends."""
+    imex = ImexReading(
+        monotonic_seconds=sample.monotonic_seconds,
+        nodes=_DOMAIN_NODES,
+        daemon_runs=scene.since < 0,
+        channels=1,
+    )
+    return msgspec.structs.replace(sample, imex=imex)
+
+
+def _asks(gpu: GpuReading, scene: Scene) -> Fields:
+    return {"recovery_action": "recover imex domain"}
+
+
+_DOMAIN_NODES = 18
+
+IMEX_DOWN = Scenario(
+    name="imex-down",
+    summary="nvidia-imex has ended on this node of an NVLink domain of 18; the driver asks for recovery.",
+    finds=("LNK518", "HW217"),
+    onset_seconds=-90.0,
+    overlays=(_without_daemon, on_gpus(_asks, *range(RANKS))),
 )

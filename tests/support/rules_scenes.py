@@ -26,6 +26,7 @@ from gputop.probes.model.host_readings import CgroupReading, HostReading, Pressu
 from gputop.probes.model.kernel_readings import KernelEventReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
+    ImexReading,
     PlacementReading,
     PortReading,
     TopologyReading,
@@ -94,6 +95,7 @@ class Changes:
     topology: TopologyReading | None = None
     gpu_paths: GpuPathsReading | None = None
     placements: Sequence[PlacementReading] = ()
+    imex: ImexReading | None = None
     boot_id: str = "a"
 
 
@@ -162,6 +164,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         ports=tuple(changes.ports),
         topology=changes.topology,
         gpu_paths=changes.gpu_paths,
+        imex=changes.imex,
         placements=tuple(changes.placements),
     )
 

@@ -11,6 +11,7 @@ from support.replays import replay
 ABOUT_ONE = (
     "ecc-storm",
     "fabric-degraded",
+    "imex-down",
     "slow-settings",
     "no-tensor-cores",
     "mps-shared",
