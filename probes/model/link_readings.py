@@ -106,7 +106,7 @@ class GpuPathsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
 class ImexReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """NVIDIA's service for memory of GPUs on other nodes (NVLink between nodes), as this node has it set up."""
 
-    nodes: int | None = None
+    domain_nodes: int | None = None
     """In its list of nodes, this one included."""
     daemon_runs: bool | None = None
     channels: int | None = None

@@ -53,7 +53,7 @@ def _without_daemon(sample: Sample, scene: Scene) -> Sample:
     """The node belongs to a domain from the start, and its daemon ends."""
     imex = ImexReading(
         monotonic_seconds=sample.monotonic_seconds,
-        nodes=_DOMAIN_NODES,
+        domain_nodes=_DOMAIN_NODES,
         daemon_runs=scene.since < 0,
         channels=1,
     )

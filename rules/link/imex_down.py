@@ -51,7 +51,7 @@ class ImexDown(Rule):
             yield Verdict(subject=subject, holds=None, unknown_because="IMEX is not set up here")
         elif frame.monotonic_seconds - imex.monotonic_seconds > _OLD_SECONDS:
             yield Verdict(subject=subject, holds=None, unknown_because="last read long ago")
-        elif imex.nodes is None or imex.nodes <= _ALONE:
+        elif imex.domain_nodes is None or imex.domain_nodes <= _ALONE:
             yield Verdict(subject=subject, holds=False)
         elif imex.daemon_runs is None:
             why = imex.missing.get("daemon_runs", "")
@@ -79,7 +79,7 @@ def _down(subject: Subject, imex: ImexReading, frame: Frame) -> Verdict:
             Evidence(
                 signal="imex_nodes",
                 label="nodes of the domain",
-                value=float(imex.nodes or 0),
+                value=float(imex.domain_nodes or 0),
                 unit="count",
             ),
             *((Evidence(signal="recovery_action", value=_RECOVER),) if asked else ()),
@@ -104,7 +104,7 @@ def _no_channel(subject: Subject, imex: ImexReading) -> Verdict:
             Evidence(
                 signal="imex_nodes",
                 label="nodes of the domain",
-                value=float(imex.nodes or 0),
+                value=float(imex.domain_nodes or 0),
                 unit="count",
             ),
         ),

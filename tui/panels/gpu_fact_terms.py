@@ -36,6 +36,18 @@ GPU_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "Window through which CPU and network cards reach the GPU's memory: in use of all.",
         ),
     ),
+    "Other": (
+        Term(
+            "SM occupancy",
+            "How many of the warps that fit on the multiprocessors were there, in the mean. GPM: Hopper and newer.",
+        ),
+        Term(
+            "memory controller",
+            "Share of the time in which it was busy, however little it carried. NVML, as utilization is.",
+        ),
+        Term("fan set to", "What the slowest fan is set to, of its highest speed."),
+        Term("fan turns at", "The same in rotations: what the driver intends."),
+    ),
     "Links": (
         Term(
             "PCIe",

@@ -133,7 +133,9 @@ def _links(gpu: GpuFrame) -> Iterable[Fact]:
     role = "text" if now == most or gpu.pcie_width_max is None else "warm"
     limit = format.quantity(gpu.pcie_limit_bytes_per_second, "bytes_per_second")
     yield "PCIe", f"{now} of {most} {DOT} {limit}", role
-    yield "PCIe replays", _word(gpu.pcie_replays), "text"
+    replays = gpu.pcie_replays_per_second
+    now = f" {DOT} now {format.quantity(replays, 'per_second')}" if replays else ""
+    yield "PCIe replays", f"{_word(gpu.pcie_replays)}{now}", "warm" if replays else "text"
     if gpu.fabric_state is not None:
         well = gpu.fabric_state == FABRIC_JOINED and gpu.fabric_health in (None, FABRIC_WELL)
         health = f" {DOT} {gpu.fabric_health}" if gpu.fabric_health else ""
@@ -205,7 +207,13 @@ def xids_of(gpu: GpuFrame, frame: Frame) -> list[XidReading]:
 def _migs(gpu: GpuFrame) -> Iterable[Fact]:
     for mig in gpu.migs:
         used = f"{format.binary(mig.memory_used_bytes)} of {format.binary(mig.memory_total_bytes)}"
-        yield f"instance {mig.index}", f"{mig.name or DASH} {DOT} {used}", "text"
+        place = f"GPU instance {_word(mig.gpu_instance)}, compute instance {_word(mig.compute_instance)}"
+        size = f"{_word(mig.multiprocessors)} SMs"
+        yield (
+            f"instance {mig.index}",
+            f"{mig.name or DASH} {DOT} {used} {DOT} {size} {DOT} {place}",
+            "text",
+        )
 
 
 def _processes(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
@@ -214,7 +222,9 @@ def _processes(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
         role = role_of(process) if process else "not visible from here"
         memory = format.binary(on.memory_bytes)
         share = format.percent(on.sm_ratio).strip()
-        yield f"pid {on.pid}", f"{role or on.kind} {DOT} {memory} {DOT} SM {share} %", "text"
+        inside = "" if on.gpu_instance is None else f" {DOT} GPU instance {on.gpu_instance}"
+        text = f"{role or on.kind} {DOT} {memory} {DOT} SM {share} %{inside}"
+        yield f"pid {on.pid}", text, "text"
 
 
 def _missing(gpu: GpuFrame) -> Iterable[Fact]:

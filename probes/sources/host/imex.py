@@ -62,7 +62,7 @@ class ImexSource:
         return (
             ImexReading(
                 monotonic_seconds=time.monotonic(),
-                nodes=_nodes(listed),
+                domain_nodes=_nodes(listed),
                 daemon_runs=runs,
                 channels=self._channels(),
                 missing=missing,

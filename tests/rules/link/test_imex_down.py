@@ -15,7 +15,7 @@ HIDDEN = "the processes of others are not shown here"
 
 def imex(more: dict[str, Any] | None = None, **fields: Any) -> Script:
     """A domain of 18 nodes, read every 20 seconds."""
-    given = {"nodes": 18, "daemon_runs": True, "channels": 1, **fields}
+    given = {"domain_nodes": 18, "daemon_runs": True, "channels": 1, **fields}
 
     def script(second: float) -> Changes:
         reading = ImexReading(monotonic_seconds=BEGAN + second // 20 * 20, **given)
@@ -49,11 +49,11 @@ def test_without_channels_jobs_cannot_use_it() -> None:
     "script",
     [
         imex(),
-        imex(nodes=1, daemon_runs=False),
-        imex(nodes=0, daemon_runs=False, channels=0),
+        imex(domain_nodes=1, daemon_runs=False),
+        imex(domain_nodes=0, daemon_runs=False, channels=0),
         lambda _: Changes(),
         lambda _: Changes(
-            imex=ImexReading(monotonic_seconds=BEGAN - 300.0, nodes=18, daemon_runs=False)
+            imex=ImexReading(monotonic_seconds=BEGAN - 300.0, domain_nodes=18, daemon_runs=False)
         ),
     ],
     ids=["runs", "alone", "an empty list", "not set up", "read long ago"],

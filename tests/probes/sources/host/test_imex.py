@@ -47,7 +47,12 @@ def test_a_domain_with_its_daemon(tree: ProcTree) -> None:
     for number in range(2):
         tree.write(f"dev/nvidia-caps-imex-channels/channel{number}", "")
     found = read(tree)
-    assert (found.nodes, found.daemon_runs, found.channels, found.missing) == (3, True, 2, {})
+    assert (found.domain_nodes, found.daemon_runs, found.channels, found.missing) == (
+        3,
+        True,
+        2,
+        {},
+    )
 
 
 def test_a_daemon_that_ends_is_gone_at_the_next_look(tree: ProcTree) -> None:
@@ -85,4 +90,4 @@ def test_most_nodes_have_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "# nothing\n", "\xff\xfe\n" * 3])
 def test_an_odd_list(tree: ProcTree, text: str) -> None:
     tree.write("etc/nvidia-imex/nodes_config.cfg", text.encode("latin-1"))
-    assert read(tree).nodes in (0, 1)
+    assert read(tree).domain_nodes in (0, 1)
