@@ -34,6 +34,7 @@ _ALL = (
     memory_faults.OTHER_TENANT,
     device_faults.ECC,
     health_faults.ECC_STORM,
+    device_faults.EARLIER_XID,
     device_faults.PCIE_TRAINED_DOWN,
     link_faults.LINK_DOWN,
     health_faults.FABRIC_DEGRADED,

@@ -71,7 +71,7 @@ def _steps(rank: RankFrame, scene: Scene) -> dict[int, StepReading]:
     past = scene.frame.rank_history(rank.pid, rank.start_time_seconds)
     return {
         step.number: step
-        for step in (past.steps if past else ())
+        for step in (past.steps[-2 * STEPS :] if past else ())
         # A step that saves, compiles or evaluates is another kind of step.
         if step.seconds > 0 and not LONG_PHASES & step.phases.keys()
     }

@@ -11,8 +11,8 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.probe_readings import StepReading
 from ...probes.model.vocabulary import LONG_PHASES
 from ..finding import Subject, Verdict
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import Scene
 
 WARM_STEPS = 12
@@ -46,12 +46,11 @@ class Pace(msgspec.Struct, frozen=True):
 
 def pace_of(job: JobFrame, subject: Subject, scene: Scene, seconds: float) -> Pace | Verdict:
     """The steps of the last ``seconds``; a verdict where they cannot be judged."""
-    if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-        return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+    if not steps_go_on(job):
+        return not_known(subject, NOT_GOING_ON)
     probed = probed_ranks(job, scene.frame)
     if not probed:
-        why = f"the ranks have {NO_PROBE}"
-        return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+        return not_known(subject, NONE_PROBED)
     oldest = scene.frame.monotonic_seconds - seconds
     return Pace(tuple((rank, tuple(_kept(rank, scene, oldest))) for rank, _ in probed))
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..job_time import has_gpus
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 from ._imbalance import imbalances
 
@@ -40,11 +40,10 @@ class LoadImbalance(JobRule):
     )
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
-        if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         if not probed_ranks(job, scene.frame):
-            why = f"the ranks have {NO_PROBE}"
-            return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+            return not_known(subject, NONE_PROBED)
         found = scene.once(imbalances).get(job.id)
         if found is None or found.delay < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)

@@ -7,7 +7,7 @@ from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.probe_readings import StepReading
 from ..finding import Evidence, Subject, Verdict, compared
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 from ..waits.ranks import names_of
 
@@ -49,8 +49,7 @@ class SlowFirstStep(JobRule):
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         probed = probed_ranks(job, scene.frame)
         if not probed:
-            why = f"the ranks have {NO_PROBE}"
-            return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+            return not_known(subject, NONE_PROBED)
         firsts = [first for rank, probe in probed if (first := self._first(rank, probe, scene))]
         worst = max(firsts, key=lambda first: first[1].seconds, default=None)
         if worst is None:

@@ -25,7 +25,6 @@ PRINTED = frozenset({"json_names.py", "json_output.py"})
 """They print all there is, so that they use nothing."""
 
 REASONS = {
-    "Frame.suspended_seconds": "corrects the clocks of processes, in derive",
     "Frame.probes": "asked for one by one: Frame.probe",
     "Frame.rank_histories": "asked for one by one: Frame.rank_history",
     "Frame.pending_exits": "what the next frame looks back on: they become exited_ranks",
