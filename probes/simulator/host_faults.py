@@ -42,7 +42,7 @@ def _crowded(process: ProcessReading, scene: Scene) -> Fields:
 OVERSUBSCRIBED = Scenario(
     name="oversubscribed",
     summary="Each rank has a pool of one thread per core: eight pools crowd the cores of the node.",
-    finds=("HST129",),
+    finds=("HST131",),
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(forward=0.95, backward=1.6, optimizer=0.34, work=_CROWDED)),),
     overlays=(

@@ -13,7 +13,7 @@ from ..model.sample import Sample
 from .input_faults import ALL_WORKERS, SLOW_READS, STARVED, in_disk_sleep
 from .job import WORKERS, rank_pid, worker_pids
 from .overlays import pressed
-from .rhythm import RANKS, Pace, everyone, only
+from .rhythm import RANKS, Pace, Stage, everyone
 from .scenario import Scenario, Scene
 
 _READ_EVERY_SECONDS = 10.0
@@ -64,12 +64,20 @@ SLOW_NFS = Scenario(
     ),
 )
 
+
+def _one_in(steps: int, pace: Pace, *ranks: int) -> Stage:
+    """One of so many steps has this pace, for these ranks or all; the others are healthy."""
+    usual = Pace(work=STARVED)
+    row = tuple(pace if rank in (ranks or range(RANKS)) else Pace() for rank in range(RANKS))
+    return Stage(-110.0, row, ((usual,) * RANKS,) * (steps - 1))
+
+
 LOADER_STALLS = Scenario(
     name="loader-stalls",
     summary="One loader worker of each rank is late each time its turn comes: every fourth step waits.",
     finds=("INP707", "INP701"),
     onset_seconds=-110.0,
-    stages=(everyone(-110.0, Pace(stall=2.6, stall_period=WORKERS, work=STARVED)),),
+    stages=(_one_in(WORKERS, Pace(data=2.63, work=STARVED)),),
 )
 
 _FAILING_RANK = 2
@@ -126,6 +134,6 @@ LOADER_WORKERS_DIE = Scenario(
     summary="Loader workers of rank 2 die of a full /dev/shm, and its program makes them anew.",
     finds=("INP708",),
     onset_seconds=-110.0,
-    stages=(only(-110.0, _FAILING_RANK, Pace(stall=3.4, stall_period=8, work=STARVED), Pace()),),
+    stages=(_one_in(8, Pace(data=3.43, work=STARVED), _FAILING_RANK),),
     overlays=(_workers_die,),
 )

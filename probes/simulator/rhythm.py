@@ -39,9 +39,6 @@ class Pace(NamedTuple):
     work: Work = TRAINING
     sync: float = 0.0
     """0: it never waits for its GPU."""
-    stall: float = 0.0
-    """What ``data`` takes longer in one of every ``stall_period`` steps."""
-    stall_period: int = 1
 
 
 class Stage(NamedTuple):
@@ -51,6 +48,8 @@ class Stage(NamedTuple):
     """On the clock of `node.SimulatedNode.sample_at`."""
     paces: tuple[Pace, ...]
     """Of each rank."""
+    turns: tuple[tuple[Pace, ...], ...] = ()
+    """Other paces of each rank, which take turns with ``paces``: a step of these, then one of each."""
 
 
 def everyone(at_seconds: float, pace: Pace) -> Stage:
@@ -123,18 +122,19 @@ class Rhythm:
         return start / MICROSECONDS
 
     def _steps(self, stage: Stage) -> list[_Step]:
-        return [self._step(stage.paces, number) for number in range(_STEPS)]
+        rows = (stage.paces, *stage.turns)
+        return [self._step(rows[number % len(rows)]) for number in range(_STEPS)]
 
-    def _step(self, paces: Sequence[Pace], number: int) -> _Step:
+    def _step(self, paces: Sequence[Pace]) -> _Step:
         common = self._random.gauss(1.0, _STEP_JITTER)
-        own = [self._phases(pace, common, number) for pace in paces]
+        own = [self._phases(pace, common) for pace in paces]
         longest = max(sum(phases.values()) for phases in own)
         return tuple(
             _in_order(phases, longest - sum(phases.values()), pace.work)
             for phases, pace in zip(own, paces, strict=True)
         )
 
-    def _phases(self, pace: Pace, common: float, number: int) -> dict[str, int]:
+    def _phases(self, pace: Pace, common: float) -> dict[str, int]:
         """Microseconds of each phase this time."""
 
         def lasts(seconds: float) -> int:
@@ -142,7 +142,7 @@ class Rhythm:
             return max(1, round(seconds * jitter * MICROSECONDS))
 
         return {
-            "data": lasts(pace.data + pace.stall * (number % pace.stall_period == 0)),
+            "data": lasts(pace.data),
             "h2d": lasts(pace.h2d),
             "forward": lasts(pace.forward),
             **({"sync": lasts(pace.sync)} if pace.sync else {}),

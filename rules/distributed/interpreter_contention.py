@@ -6,7 +6,8 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.stack_places import own_frame, place_of
 from ..finding import Evidence, Subject, Verdict, compared
 from ..history import INTERPRETER_TAKEN
-from ..progress import is_unsettled, overdue_seconds
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import not_known
 from ..rule import Rule, Scene, Threshold
 from ..waits.other_threads import gil_owner
 from ..waits.ranks import rank_subject
@@ -61,8 +62,8 @@ class InterpreterContention(Rule):
         if len(looks) < self.limit["looks"]:
             why = "too few stacks were taken: they are while the stacks screen is open"
             return Verdict(subject=subject, holds=None, unknown_because=why)
-        if is_unsettled(rank) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         taken = sum(looks) / len(looks)
         idle = _idle(rank, scene)
         lost = taken if idle is None else min(taken, idle)

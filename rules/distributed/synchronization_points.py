@@ -8,8 +8,8 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.vocabulary import Origin
 from ..finding import Evidence, Subject, Verdict, compared
 from ..job_time import has_gpus, share_of
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import NO_PROBE, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 
 _WINDOW_SECONDS = 30.0
@@ -67,8 +67,8 @@ class SynchronizationPoints(JobRule):
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         if not has_gpus(job.ranks):
             return Verdict(subject=subject, holds=False)
-        if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         waits = _measured(job, scene) or _sampled(job)
         if waits is None:
             return _not_seen(job, subject, scene)

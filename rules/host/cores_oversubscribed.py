@@ -26,7 +26,7 @@ class CoresOversubscribed(JobRule):
         cv2.setNumThreads(0), and num_threads=1 of whatever decodes.
     """
 
-    id = "HST129"
+    id = "HST131"
     name = "cores oversubscribed"
     short = "too many threads"
     severity = "warning"

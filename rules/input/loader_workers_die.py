@@ -46,7 +46,7 @@ class LoaderWorkersDie(JobRule):
     }
     hold_seconds = 0.0
     look_seconds = 3.0
-    explains = ("HW210", "INP701", "RUN407", "RUN436")
+    explains = ("HW210", "INP701", "RUN407", "RUN436", "RUN441", "RUN443")
     next_step = "Look in the job's output and in dmesg for what ended its loader workers."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -7,10 +7,9 @@ from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.mount_frames import MountFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..job_time import not_known
 from ..loader_workers import loader_workers
 from ..price_reasons import NOT_KNOWN_HOW_MUCH
-from ..rank_rule import NO_PROBE
+from ..rank_rule import NONE_PROBED, not_known
 from ..rule import JobRule, Scene, Threshold
 from ._input_wait import SECONDS, SHARE, InputWait, input_waits
 
@@ -74,7 +73,7 @@ class NetworkFileSystemSlow(JobRule):
         worst = max(slow, key=_in_flight)
         found = input_waits(scene)[job.id]
         if isinstance(found, str):
-            if NO_PROBE not in found:
+            if found != NONE_PROBED:
                 return not_known(subject, found)
             return self._by_blocked(worst, job, subject, scene)
         if found.lost < self.limit["data_wait_ratio"]:

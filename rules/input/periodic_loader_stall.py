@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..job_time import not_known
-from ..rank_rule import probed_ranks
+from ..rank_rule import not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 from ._input_wait import InputWait, input_waits
 from ._periodic import Stalls, periodic_stalls
@@ -41,7 +40,7 @@ class PeriodicLoaderStall(JobRule):
     }
     hold_seconds = 20.0
     look_seconds = 5.0
-    explains = ("HW210", "INP701", "RUN436")
+    explains = ("HW210", "INP701", "RUN436", "RUN441", "RUN443")
     next_step = "Raise num_workers or prefetch_factor, and deal slow samples evenly to the workers."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:

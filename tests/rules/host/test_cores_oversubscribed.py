@@ -67,7 +67,7 @@ def crowds(
 
 
 def test_pools_without_a_limit_crowd_the_cores() -> None:
-    found = play(crowds(), 45).one("HST129")
+    found = play(crowds(), 45).one("HST131")
     assert (found.subject.kind, found.severity) == ("job", "warning")
     assert evidence(found, "run_delay_ratio").value == pytest.approx(0.3)
     assert evidence(found, "threads").value == GPUS * (60 + WORKERS) + 1
@@ -78,12 +78,12 @@ def test_pools_without_a_limit_crowd_the_cores() -> None:
 
 
 def test_a_limit_that_is_too_high_is_none() -> None:
-    found = play(crowds(variables={"OMP_NUM_THREADS": "32"}), 45).one("HST129")
+    found = play(crowds(variables={"OMP_NUM_THREADS": "32"}), 45).one("HST131")
     assert evidence(found, "setting").value == "OMP_NUM_THREADS: 32"
 
 
 def test_it_is_told_once() -> None:
-    assert play(crowds(), 45).ids() & {"HST111", "HST129", "ENV602"} == {"HST129"}
+    assert play(crowds(), 45).ids() & {"HST111", "HST131", "ENV602"} == {"HST131"}
 
 
 @pytest.mark.parametrize(
@@ -105,12 +105,12 @@ def test_it_is_told_once() -> None:
     ],
 )
 def test_near_misses(changes: dict[str, Any]) -> None:
-    assert "HST129" not in play(crowds(**changes), 45).ever()
+    assert "HST131" not in play(crowds(**changes), 45).ever()
 
 
 def test_too_few_cores_are_told_as_that() -> None:
     ids = play(crowds(cpus=16, used=15.0, others=0.5), 45).ids()
-    assert "HST111" in ids and "HST129" not in ids
+    assert "HST111" in ids and "HST131" not in ids
 
 
 def test_an_environment_that_cannot_be_read_leaves_it_open() -> None:
@@ -124,4 +124,4 @@ def test_an_environment_that_cannot_be_read_leaves_it_open() -> None:
         changes.every_worker = {"environment": {}}
         return changes
 
-    assert "HST129" not in play(hidden, 45).ever()
+    assert "HST131" not in play(hidden, 45).ever()
