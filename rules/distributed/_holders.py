@@ -11,12 +11,13 @@ from ...probes.model.wait_kinds import wait_kind
 from ...probes.model.wait_readings import HolderReading, ThingReading
 from ..finding import Evidence
 from ..rule import Scene
+from ..waits.charge import Charge
 from ..waits.children import dead_children, how_it_ended, oom_kills
 from ..waits.graph import Key
 from ..waits.holders import awaited
-from ..waits.labels import Charge
 from ..waits.motion import SHORTEST_SECONDS
 from ..waits.other_threads import gil_owner, threads_of
+from ..waits.places import loop_of
 from ..waits.ranks import rank_key
 
 _MOST_NAMED = 4
@@ -158,6 +159,8 @@ def of_threads(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     others = [each for each in threads if not each.main]
     if others:
         named = "; ".join(map(_thread, others[:_MOST_NAMED]))
+        if charge.movement.witness.left_alone:
+            named += "; by its source none of them hands anything over: one that should have may have ended"
         yield Evidence(
             signal="other_python_threads",
             label="its other Python threads",
@@ -181,7 +184,15 @@ def _thread(thread: StackThreadReading) -> str:
 
 
 def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
-    """The loop in which it sleeps and looks for a file."""
+    """The loop in which it sleeps and looks for a file, or runs without an effect."""
+    busy = loop_of(charge.rank, scene.frame)
+    if busy is not None:
+        yield Evidence(
+            signal="runs_in_loop",
+            label="runs in a loop that only looks or counts",
+            value=f"{busy.text} (line {busy.line})",
+            origin="sampled",
+        )
     reading = scene.frame.stacks_of(charge.rank)
     loop = reading.file_loop if reading is not None and charge.rank.phase_dumps else None
     if loop is None:

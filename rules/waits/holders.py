@@ -91,7 +91,7 @@ def _node(holder: HolderReading, each: Movement, scene: Scene, *, child: bool) -
         key = Key("thread", str(holder.tid))
     else:
         key = Key("child" if child else "process", str(holder.pid))
-    motion = _motion_of(process, scene) if process is not None else _motion(holder)
+    motion = motion_of(process, scene) if process is not None else _motion(holder)
     return None if motion is None else Node(key, motion, each.seconds)
 
 
@@ -103,7 +103,8 @@ def _motion(holder: HolderReading) -> Motion | None:
     return "still" if holder.still_seconds >= SHORTEST_SECONDS else "busy"
 
 
-def _motion_of(process: ProcessFrame, scene: Scene) -> Motion | None:
+def motion_of(process: ProcessFrame, scene: Scene) -> Motion:
+    """How a child of a rank fares, by its own counters."""
     if process.state in ("T", "t"):
         return "stopped"
     moved = (process.read_bytes_per_second or 0.0) + (process.write_bytes_per_second or 0.0)

@@ -64,8 +64,10 @@ def movement(rank: RankFrame, scene: Scene) -> Movement:
         return _lasting(Movement(rank, "stopped", still or 0.0, witness=seen))
     if seen.finished:
         return Movement(rank, "finished", still or rank.phase_age_seconds or 0.0, witness=seen)
-    if rank.phase == "idle" or seen.given_work or _reads_terminal(rank, scene):
-        return Movement(rank, "idle", rank.phase_age_seconds or 0.0, witness=seen)
+    typed = _reads_terminal(rank, scene)
+    if rank.phase == "idle" or seen.given_work or typed:
+        seen = msgspec.structs.replace(seen, prompt=seen.prompt or typed)
+        return Movement(rank, "idle", still or rank.phase_age_seconds or 0.0, witness=seen)
     if still is not None:
         return _standing(rank, activity, still, seen, scene)
     return _moving(rank, activity, seen, scene)
@@ -114,6 +116,9 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
     looks = activity.polls_since_seconds is not None and not _goes_on(rank, scene)
     if rank.phase in LONG_PHASES and not meets and not looks:
         return _long_work(rank, seen, scene)
+    if seen.busy_loop and activity.awake_since_seconds is not None:
+        seconds = now - activity.awake_since_seconds
+        return Movement(rank, "busy", seconds, alibi_seconds=_alibi(rank), witness=seen)
     if activity.busy_since_seconds is not None:
         seconds = now - activity.busy_since_seconds
         found = Movement(rank, "busy", seconds, alibi_seconds=_alibi(rank), witness=seen)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ...model.rank_readings import StackFrameReading, StackThreadReading
 from ...model.stack_places import is_own, own_frame, place_of
-from .file_loops import SourceLine
+from .program_source import SourceLine
 
 MOST_THREADS = 256
 MOST_FRAMES = 150
@@ -52,16 +52,28 @@ def decode_dump(data: bytes, main_tid: int) -> tuple[StackThreadReading, ...] | 
 
 def own_lines(data: bytes, main_tid: int) -> tuple[SourceLine, ...]:
     """Where the functions of the main thread that are the user's own are in their sources, innermost first."""
-    try:
-        threads = _decoder.decode(data)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        return ()
-    main = next((each for each in threads if _thread(each, main_tid).main), None)
+    main = next((each for each in _threads(data) if _thread(each, main_tid).main), None)
     return tuple(
         SourceLine(frame.filename, frame.line)
         for frame in (main.frames if main else [])
         if frame.filename.startswith("/") and is_own(_frame(frame))
     )
+
+
+def lines_of_threads(data: bytes) -> dict[int, tuple[SourceLine, ...]]:
+    """Where the functions of each thread are in their sources, innermost first, by its own number."""
+    return {
+        each.os_thread_id: tuple(SourceLine(frame.filename, frame.line) for frame in each.frames)
+        for each in _threads(data)
+        if each.os_thread_id is not None
+    }
+
+
+def _threads(data: bytes) -> list[_Thread]:
+    try:
+        return _decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return []
 
 
 def _with_main(threads: tuple[StackThreadReading, ...]) -> tuple[StackThreadReading, ...]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from gputop.probes.sources.procfs.target import start_time_of
-from gputop.probes.sources.stacks.file_loops import SourceLine, file_loop
+from gputop.probes.sources.stacks.file_loops import file_loop
+from gputop.probes.sources.stacks.program_source import SourceLine
 from gputop.probes.sources.stacks.py_spy import find_py_spy
 from gputop.probes.sources.stacks.reader import StackReader
 
