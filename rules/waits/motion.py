@@ -31,7 +31,7 @@ SHORTEST_SECONDS = 2.0
 LOOPS_SECONDS = 10.0
 """Who sleeps and looks again, as who polls a lock file, may also do a little work in between."""
 _TERMINALS = ("/dev/pts/", "/dev/tty", "/dev/console")
-_LOADER = "pt_data_worker"
+LOADER = "pt_data_worker"
 _BLOCKING = frozenset({"pipe", "socket", "unix socket", "file lock", "accept"})
 
 
@@ -171,7 +171,7 @@ def _goes_on(rank: RankFrame, scene: Scene) -> bool:
     """Its process or one of its children works, whatever its main thread does: loaders fetch ahead, and
     help with nothing else."""
     children = [scene.frame.process(pid) for pid in rank.workers]
-    helpers = [each for each in children if each is not None and each.name != _LOADER]
+    helpers = [each for each in children if each is not None and each.name != LOADER]
     return any(map(_works, (scene.frame.process(rank.pid), *helpers)))
 
 

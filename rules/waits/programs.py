@@ -9,13 +9,13 @@ from ...probes.model.process_frames import ProcessFrame
 from ..rule import Scene
 from .graph import Edge, Key, Node
 from .holders import Held, motion_of
-from .motion import Movement
+from .motion import LOADER, Movement
 
 
 def awaited_programs(on: Key, each: Movement, scene: Scene) -> Iterator[Held]:
-    """Edges to all that live below the rank: for which of them it waits the kernel does not say, and one
-    that works may be the one, also where a shell stands in between."""
-    below = living_below(each.rank, scene)
+    """Edges to all that live below the rank, without those that load its data: for which of them it waits
+    the kernel does not say, and one that works may be the one, also where a shell stands in between."""
+    below = [process for process in living_below(each.rank, scene) if process.name != LOADER]
     for process in below:
         key = Key("child", str(process.pid))
         node = Node(key, motion_of(process, scene), each.seconds)

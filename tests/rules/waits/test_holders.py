@@ -25,7 +25,7 @@ from support.rules_scenes import (
     rank_pid,
 )
 from support.stall_scenes import BARRIER, FROM, RULES, VICTIM, everybody, frames, reported
-from support.wait_scenes import child_of, holder, waits_for
+from support.wait_scenes import child_of, holder, waits_for, with_threads
 
 FILE_LOCK = {"wait_channel": "locks_lock_inode_wait"}
 PIPE = {"wait_channel": "anon_pipe_read"}
@@ -278,20 +278,6 @@ OTHER = StackThreadReading(
 )
 
 
-def with_threads(script: Script, *threads: StackThreadReading, **fields: Any) -> Script:
-    def dumped(second: float) -> Changes:
-        changes = script(second)
-        changes.stacks = [
-            msgspec.structs.replace(each, threads=threads, **fields)
-            if each.pid in (rank_pid(0), rank_pid(VICTIM))
-            else each
-            for each in changes.stacks
-        ]
-        return changes
-
-    return dumped
-
-
 def queueing(*threads: StackThreadReading) -> Script:
     return with_threads(everybody(LOCK, QUEUE, ranks=1, victims=frozenset({0})), *threads)
 
@@ -304,8 +290,16 @@ def test_a_queue_that_no_thread_is_left_to_fill_is_told_without_a_probe() -> Non
     assert "may have ended" in words
 
 
-def test_a_queue_that_a_thread_may_fill_is_left_alone() -> None:
-    assert reported(play(queueing(MAIN, OTHER), MINUTE)) == {}
+@pytest.mark.parametrize(("hands_over", "told"), [(None, {}), (True, {}), (False, {"RUN406": 0})])
+def test_a_queue_that_a_thread_may_fill_is_left_alone(
+    hands_over: bool | None, told: Mapping[str, int]
+) -> None:
+    other = msgspec.structs.replace(OTHER, hands_over=hands_over)
+    played = play(queueing(MAIN, other), MINUTE)
+    assert reported(played) == told
+    if told:
+        words = str(evidence(played.one("RUN406"), "other_python_threads").value)
+        assert "by its source none of them hands anything over" in words
 
 
 def test_other_threads_are_named_where_the_main_one_is_in_a_lock() -> None:

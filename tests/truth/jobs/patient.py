@@ -25,17 +25,22 @@ time.sleep(3600)
 WORKS = "while True: compile('x = 1\\\\n' * 2000, 'module', 'exec')"
 
 
-def program_works(job):
-    """Waits for a program that computes."""
+def _is_seen_training(job):
+    """Somebody who watches has seen it move before: what comes next is the more awkward."""
     job.steps()
     job.ready()
+    job.train_until_due()
+
+
+def program_works(job):
+    """Waits for a program that computes."""
+    _is_seen_training(job)
     subprocess.run([sys.executable, "-c", WORKS], check=False)
 
 
 def counts_pairs(job):
     """Long work of the host in one loop of Python, which ends when its heap is empty."""
-    job.steps()
-    job.ready()
+    _is_seen_training(job)
     heap = [(random.random(), number) for number in range(1000)]
     heapq.heapify(heap)
     while heap:
@@ -46,16 +51,14 @@ def counts_pairs(job):
 
 def warms_up(job):
     """Keeps a core busy for a set time."""
-    job.steps()
-    job.ready()
+    _is_seen_training(job)
     burn(100.0)
     job.train()
 
 
 def sieves(job):
     """Long work in a loop whose body only counts."""
-    job.steps()
-    job.ready()
+    _is_seen_training(job)
     found = [2]
     number = 3
     while len(found) < 10_000_000:
@@ -66,7 +69,6 @@ def sieves(job):
 
 def scheduled_tasks(job):
     """Waits for what a thread puts once in five minutes."""
-    job.steps()
     tasks = queue.Queue()
 
     def schedule():
@@ -75,7 +77,7 @@ def scheduled_tasks(job):
             tasks.put("evaluate")
 
     threading.Thread(target=schedule, name="scheduler", daemon=True).start()
-    job.ready()
+    _is_seen_training(job)
     while tasks.get():
         job.steps(10)
 
@@ -86,32 +88,28 @@ def remote_tasks(job):
     driver = multiprocessing.connection.Connection(
         socket.create_connection(("127.0.0.1", port)).detach()
     )
-    job.steps()
-    job.ready()
+    _is_seen_training(job)
     driver.recv()
 
 
 def select_loop(job):
     """A server that looks at its sockets twice a second."""
-    job.steps()
     with socket.create_server(("127.0.0.1", 0)) as server:
-        job.ready()
+        _is_seen_training(job)
         while True:
             select.select([server], [], [], 0.5)
 
 
 def asks_again(job):
     """A worker that asks for work every five seconds: there is none."""
-    job.steps()
-    job.ready()
+    _is_seen_training(job)
     while not (job.folder / "work").exists():
         time.sleep(5.0)
 
 
 def waits_for_the_hour(job):
     """Trains once an hour."""
-    job.steps()
-    job.ready()
+    _is_seen_training(job)
     time.sleep(HOUR)
 
 
@@ -171,26 +169,23 @@ def full_pipe(job):
     reader, writer = os.pipe()
     slow = "import sys, time\nwhile sys.stdin.buffer.read(4096): time.sleep(0.2)"
     subprocess.Popen([sys.executable, "-c", slow], stdin=reader)
-    job.steps()
-    job.ready()
+    _is_seen_training(job)
     while True:
         os.write(writer, bytes(65536))
 
 
 def thread_serves(job):
     """A thread takes the requests, of which there are none; the main one waits for its end."""
-    job.steps()
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    job.ready()
+    _is_seen_training(job)
     thread.join()
 
 
 def streams_to_a_program(job):
     """Its data come through a pipe from a program that works a minute for each."""
-    job.steps()
     code = "import sys\nwhile True:\n    [compile('x = 1\\n' * 2000, 'm', 'exec') for _ in range(10000)]\n    sys.stdout.write('x' * 65536)"
     program = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    job.ready()
+    _is_seen_training(job)
     program.stdout.read(1)
