@@ -125,6 +125,8 @@ class FileLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str
     """The first line of the loop."""
     line: int
+    path: str = ""
+    """Of the file, where it is known: by the variable that the loop looks at, and only if it is there."""
 
 
 class BusyLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

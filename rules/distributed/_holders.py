@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ...probes.model.rank_readings import StackThreadReading
+from ...probes.model.rank_readings import FileLoop, StackThreadReading
 from ...probes.model.wait_kinds import wait_kind
 from ...probes.model.wait_readings import HolderReading, ThingReading
 from ..finding import Evidence
@@ -193,8 +193,7 @@ def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
             value=f"{busy.text} (line {busy.line})",
             origin="sampled",
         )
-    reading = scene.frame.stacks_of(charge.rank)
-    loop = reading.file_loop if reading is not None and charge.rank.phase_dumps else None
+    loop = _file_loop(charge, scene)
     if loop is None:
         return
     until = {
@@ -205,6 +204,18 @@ def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     yield Evidence(
         signal="looks_again", value=f"{until}: {loop.text} (line {loop.line})", origin="sampled"
     )
+    if loop.path:
+        yield Evidence(
+            signal="looks_for",
+            label="the file that it looks for",
+            value=loop.path,
+            origin="sampled",
+        )
+
+
+def _file_loop(charge: Charge, scene: Scene) -> FileLoop | None:
+    reading = scene.frame.stacks_of(charge.rank)
+    return reading.file_loop if reading is not None and charge.rank.phase_dumps else None
 
 
 def step_of(charge: Charge, scene: Scene) -> str | None:
@@ -218,8 +229,10 @@ def step_of(charge: Charge, scene: Scene) -> str | None:
         what = "holds" if thing.kind == "file lock" else "has the other end of"
         return f"See what {pid} does, which {what} {thing.name}: gputop stacks {pid}."
     if charge.on is not None and charge.on.kind == "file lock" and charge.movement.polls:
+        loop = _file_loop(charge, scene)
+        what = loop.path if loop is not None and loop.path else "the lock file that it looks for"
         return (
-            "See who made the lock file that it looks for. If nobody works behind it, it was left "
+            f"See who made {what}. If nobody works behind it, it was left "
             f"by a process that died: remove it. gputop stacks {charge.rank.pid} shows the place."
         )
     return None

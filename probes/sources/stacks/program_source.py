@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import threading
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from .soon import soon
+
 _MOST_BYTES = 1 << 20
 _MOST_CHARS = 120
-_READ_SECONDS = 0.5
-"""Its disk may hang; then that source is not read, and the thread that tries is left behind."""
 
 Loop = ast.While | ast.For
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -27,19 +26,12 @@ class SourceLine(NamedTuple):
 
 def source_of(path: str) -> str:
     """The text of a file of the program; empty where it cannot be read soon."""
-    found: list[str] = []
+    return soon(lambda: _read(path), "")
 
-    def read() -> None:
-        try:
-            with Path(path).open("rb") as file:
-                found.append(file.read(_MOST_BYTES).decode("utf-8", "replace"))
-        except OSError:
-            found.append("")
 
-    reader = threading.Thread(target=read, name="source of a program", daemon=True)
-    reader.start()
-    reader.join(_READ_SECONDS)
-    return found[0] if found else ""
+def _read(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return file.read(_MOST_BYTES).decode("utf-8", "replace")
 
 
 def loops_around(text: str, line: int) -> Iterator[Loop]:

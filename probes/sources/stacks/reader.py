@@ -62,7 +62,7 @@ class StackReader:
         self._failure = ""
         self._loop: FileLoop | None = None
         self._busy_loop: BusyLoop | None = None
-        self._sources = SourceWitness(self._proc, self._tid_here)
+        self._sources = SourceWitness(self._proc, self._tid_here, self._with_variables)
         self.reading = StackReading(
             monotonic_seconds=0.0, pid=pid, start_time_seconds=start_time_seconds
         )
@@ -130,6 +130,10 @@ class StackReader:
         found = self._sources.look(threads, output.out, self.main_tid(), self._state())
         self._loop, self._busy_loop = found.file_loop, found.busy_loop
         return found.threads
+
+    def _with_variables(self) -> Output:
+        pid = str(self.reading.pid)
+        return self._run(self._binary, "dump", "--json", "--nonblocking", "--locals", "--pid", pid)
 
     def _refusal(self, output: Output) -> Refusal | None:
         pid, words = self.reading.pid, output.errors.lower()

@@ -16,6 +16,7 @@ from .busy_loops import busy_loop
 from .decode import lines_of_threads, own_lines
 from .file_loops import file_loop
 from .handing_over import hands_over
+from .looked_for import Dump, LookedFor
 from .program_source import SourceLine
 
 _MOST_THREADS = 16
@@ -36,10 +37,12 @@ class SourceWitness:
     Args:
         proc: its folder in ``/proc``.
         tid_here: the number here of a thread that is known by its number in its own namespace.
+        dump: takes one dump of it, with variables.
     """
 
-    def __init__(self, proc: Path, tid_here: Callable[[int], int | None]) -> None:
+    def __init__(self, proc: Path, tid_here: Callable[[int], int | None], dump: Dump) -> None:
         self._proc = proc
+        self._looked_for = LookedFor(proc, dump)
         self._root = str(proc / "root")
         self._tid_here = tid_here
 
@@ -53,7 +56,7 @@ class SourceWitness:
         """Of these threads, as that dump has them."""
         wait = self._wait_of(self._proc)
         if wait == "timer":  # whoever waits otherwise looks for nothing again
-            return Told(threads, file_loop=file_loop(own_lines(dump, main_tid), self._root))
+            return Told(threads, file_loop=self._file_loop(dump, main_tid))
         if wait is None and state == "R":
             return Told(threads, busy_loop=busy_loop(own_lines(dump, main_tid), self._root))
         if wait == "lock" and 1 < len(threads) <= _MOST_THREADS:
@@ -61,6 +64,13 @@ class SourceWitness:
             serving = (each if each.main else self._serving(each, lines) for each in threads)
             return Told(tuple(serving))
         return Told(threads)
+
+    def _file_loop(self, dump: bytes, main_tid: int) -> FileLoop | None:
+        found = file_loop(own_lines(dump, main_tid), self._root)
+        if found is None:
+            return None
+        path = self._looked_for.path(found, main_tid)
+        return replace(found.loop, path=path) if path else found.loop
 
     def _serving(
         self, thread: StackThreadReading, lines: Mapping[int, tuple[SourceLine, ...]]
