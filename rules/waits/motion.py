@@ -17,6 +17,9 @@ from .ranks import WAITING_PHASES
 IDLE_CORES = 0.05
 MOVES_BYTES_PER_SECOND = 10_000.0
 """Read or written by the whole process: logs are less."""
+HELPING_CORES = 0.25
+"""So much the threads beside the main one use, where they work; half of that is how far two readings
+of one process may lie apart."""
 STARVED_RATIO = 0.5
 RUNS_CORES = 0.25
 """Whoever gets that much runs, if slowly."""
@@ -116,6 +119,8 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
     looks = activity.polls_since_seconds is not None and not _goes_on(rank, scene)
     if rank.phase in LONG_PHASES and not meets and not looks:
         return _long_work(rank, seen, scene)
+    if seen.busy_loop and _is_helped(rank, scene):
+        seen = msgspec.structs.replace(seen, busy_loop=False)
     if seen.busy_loop and activity.awake_since_seconds is not None:
         seconds = now - activity.awake_since_seconds
         return Movement(rank, "busy", seconds, alibi_seconds=_alibi(rank), witness=seen)
@@ -170,9 +175,22 @@ def _is_blocked(rank: RankFrame, activity: ActivityFrame, still: float, scene: S
 def _goes_on(rank: RankFrame, scene: Scene) -> bool:
     """Its process or one of its children works, whatever its main thread does: loaders fetch ahead, and
     help with nothing else."""
-    children = [scene.frame.process(pid) for pid in rank.workers]
-    helpers = [each for each in children if each is not None and each.name != LOADER]
-    return any(map(_works, (scene.frame.process(rank.pid), *helpers)))
+    return any(map(_works, (scene.frame.process(rank.pid), *_helpers(rank, scene))))
+
+
+def _helpers(rank: RankFrame, scene: Scene) -> list[ProcessFrame]:
+    children = (scene.frame.process(pid) for pid in rank.workers)
+    return [each for each in children if each is not None and each.name != LOADER]
+
+
+def _is_helped(rank: RankFrame, scene: Scene) -> bool:
+    """Another thread of it works, or a child, or bytes move: its loop may look whether they are done."""
+    process, activity = scene.frame.process(rank.pid), rank.activity
+    if _bytes_move(process) or any(map(_works, _helpers(rank, scene))):
+        return True
+    if process is None or activity is None:
+        return False
+    return (process.cpu_cores or 0.0) - (activity.cpu_cores or 0.0) >= HELPING_CORES
 
 
 def _works(process: ProcessFrame | None) -> bool:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
-from ...probes.model.rank_readings import BusyLoop, Stack, StackFrameReading
+from ...probes.model.rank_readings import BusyLoop, Stack, StackFrameReading, StackReading
 from ..progress import is_overdue
 from .other_threads import is_left_alone, is_without_gil
 
@@ -70,12 +70,8 @@ _EXITS = (
     ("concurrent/futures/process.py", "_python_exit"),
 )
 _QUEUE = (("queue.py", "get"), ("multiprocessing/queues.py", "get"))
-_SERVES = (
-    *_GIVEN_WORK,
-    ("socket.py", "accept"),
-    ("grpc/_server.py", ""),
-    ("selectors.py", "select"),
-)
+_SERVES = (*_GIVEN_WORK, ("socket.py", "accept"), ("grpc/_server.py", ""))
+_FOR_A_THREAD = (("threading.py", "join"), ("threading.py", "wait"))
 _AWAITS_TASK = (
     ("multiprocessing/connection.py", "recv"),
     ("multiprocessing/connection.py", "recv_bytes"),
@@ -142,7 +138,7 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
         return replace(
             found,
             lock_file=found.lock_file or (loop is not None and loop.until != "there"),
-            served=any(_any(_SERVES, each.frames) for each in reading.threads if not each.main),
+            served=_is_served(reading),
             left_alone=is_left_alone(rank, frame),
             without_gil=is_without_gil(rank, frame),
         )
@@ -150,6 +146,12 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
     if not is_overdue(rank) or age > (rank.step_age_seconds or 0.0):
         return Witness(busy_loop=found.busy_loop)
     return Witness(long_word=found.long_word, busy_loop=found.busy_loop, looked=True)
+
+
+def _is_served(reading: StackReading) -> bool:
+    if not _any(_FOR_A_THREAD, reading.main_stacks[-1][:3]):
+        return False
+    return any(_any(_SERVES, each.frames) for each in reading.threads if not each.main)
 
 
 def loop_of(rank: RankFrame, frame: Frame) -> BusyLoop | None:

@@ -24,7 +24,7 @@ def running(
     victim: Mapping[str, Any] = LOOPING, loop: BusyLoop | None = LOOP, since: float = FROM
 ) -> Script:
     """One alone that runs from a second on, in that loop by its source."""
-    script = everybody(victim, OWN, ranks=1, victims=frozenset({0}), since=since, dry=False)
+    script = everybody(victim, OWN, ranks=1, victims=frozenset({0}), since=since)
 
     def looked(second: float) -> Changes:
         changes = script(second)
@@ -65,6 +65,27 @@ def test_also_where_others_take_its_core() -> None:
 
 def test_who_runs_in_no_such_loop_may_compute() -> None:
     assert reported(play(running(loop=None), MINUTE)) == {}
+
+
+@pytest.mark.parametrize(
+    "working",
+    [{"read_bytes": 1e6}, {"cpu_seconds": 2.0}],
+    ids=["bytes move", "another thread works"],
+)
+def test_a_loop_that_looks_whether_others_are_done_is_none(working: Mapping[str, float]) -> None:
+    """What grows by so much in each second."""
+    script = running()
+
+    def helped(second: float) -> Changes:
+        changes = script(second)
+        more = {name: 5000 + growth * second for name, growth in working.items()}
+        changes.processes = {
+            **changes.processes,
+            rank_pid(0): {**changes.processes[rank_pid(0)], **more},
+        }
+        return changes
+
+    assert reported(play(helped, MINUTE)) == {}
 
 
 def test_who_was_never_seen_to_do_anything_else_may_compute() -> None:
