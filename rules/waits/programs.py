@@ -9,7 +9,8 @@ from ...probes.model.process_frames import ProcessFrame
 from ..rule import Scene
 from .graph import Edge, Key, Node
 from .holders import Held, motion_of
-from .motion import LOADER, Movement
+from .motion import Movement
+from .working import LOADER
 
 
 def awaited_programs(on: Key, each: Movement, scene: Scene) -> Iterator[Held]:
