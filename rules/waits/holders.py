@@ -99,6 +99,8 @@ def _node(holder: HolderReading, each: Movement, scene: Scene, *, child: bool) -
 def _motion(holder: HolderReading) -> Motion | None:
     if holder.state in ("T", "t"):
         return "stopped"
+    if holder.state == "R":
+        return "busy"  # also where it gets no core: its counters stand still then
     if holder.still_seconds is None:
         return None  # one look does not tell
     return "still" if holder.still_seconds >= SHORTEST_SECONDS else "busy"

@@ -13,6 +13,8 @@ ALONE_SECONDS = 55.0
 it is to be told."""
 OVERDUE_ALONE_SECONDS = 30.0
 """The same where the page tells that its step is overdue."""
+STOPPED_SECONDS = 10.0
+"""The same where what it waits for was stopped by a signal."""
 SEEN_MOVING_SECONDS = 3.0
 """So long it was seen to move before: what has only ever waited may have nothing to do."""
 LOOP_ALONE_SECONDS = 45.0
@@ -43,8 +45,10 @@ def _counts_alone(charge: Charge, scene: Scene) -> bool:
         return False  # whoever gives it work may have none
     if activity.wait in ("accept", "terminal", "child"):
         return False
+    if stopped:  # and it waits for that one: nobody does so who has nothing to do
+        return charge.seconds >= STOPPED_SECONDS
     overdue = proven_seconds(rank) > 0.0
-    if charge.label != "loader" and not stopped and not _is_hang(charge, overdue=overdue):
+    if charge.label != "loader" and not _is_hang(charge, overdue=overdue):
         return False
     if rank.step is None and activity.moved_seconds < SEEN_MOVING_SECONDS:
         return False

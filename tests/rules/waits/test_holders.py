@@ -94,6 +94,11 @@ def test_a_lock_held_by_whoever_works_is_waiting_and_no_fault() -> None:
     assert held_by(played, "RUN427") == "pid 77 (python), which runs"
 
 
+def test_a_holder_that_is_ready_to_run_and_gets_no_core_does_not_stand_still() -> None:
+    starved = holder(77, state="R", wait_channel=None, still_seconds=30.0)
+    assert reported(play(waiting(FILE_LOCK, lock_of(starved)), 60)) == {"RUN427": VICTIM}
+
+
 def test_a_lock_whose_holder_was_seen_once_says_nothing_of_how_he_moves() -> None:
     played = play(waiting(FILE_LOCK, lock_of(holder(77, still_seconds=None))), 30)
     assert reported(played) == {"RUN406": VICTIM}
@@ -228,6 +233,18 @@ def test_a_unix_socket_of_a_killed_child_is_told_and_that_of_a_living_one_is_not
     assert reported(play(with_child(alone(UNIX), 0), MINUTE)) == {}
     killed = with_child(alone(UNIX), 0, **dead(exit_signal=9))
     assert set(reported(play(killed, MINUTE))) & RULES == {"HST125"}
+
+
+def test_a_stopped_child_that_is_waited_for_is_told_soon() -> None:
+    def far_end(state: str) -> Look:
+        child = holder(CHILD, "peer", state=state)
+        return lambda second: waits_for(0, second, "unix socket", "socket:[7]", child)
+
+    def played(state: str) -> dict[str, int | None]:
+        return reported(play(with_child(alone(UNIX, far_end(state)), 0, state=state), FROM + 20))
+
+    assert played("T") == {"HST125": 0}
+    assert played("S") == {}
 
 
 def test_the_far_end_of_a_socket_is_named_and_for_how_long_nothing_came() -> None:
