@@ -335,9 +335,9 @@ def test_the_thread_that_holds_the_interpreter_is_named() -> None:
     assert not [each for each in free.evidence if each.signal == "interpreter_held_by"]
 
 
-def polling(until: str) -> Script:
+def polling(until: str, path: str = "") -> Script:
     """Sleeps a tenth of a second and looks, for ever, alone."""
-    loop = FileLoop(until=until, text="while path.exists()", line=7)
+    loop = FileLoop(until=until, text="while path.exists()", line=7, path=path)
     return with_threads(waking({"wait_channel": "hrtimer_nanosleep"}, 10), MAIN, file_loop=loop)
 
 
@@ -366,6 +366,15 @@ def test_a_loop_that_looks_for_a_lock_file_is_told_without_a_probe(until: str) -
     words = str(evidence(played.one("RUN406"), "looks_again").value)
     assert "lock file" in words
     assert "while path.exists() (line 7)" in words
+
+
+def test_the_lock_file_is_named_where_it_is_known() -> None:
+    finding = play(polling("gone", "/data/x.lock"), MINUTE).one("RUN406")
+    assert evidence(finding, "looks_for").value == "/data/x.lock"
+    assert (finding.next_step or "").startswith("See who made /data/x.lock. If nobody works")
+    unnamed = play(polling("gone"), MINUTE).one("RUN406")
+    assert not [each for each in unnamed.evidence if each.signal == "looks_for"]
+    assert (unnamed.next_step or "").startswith("See who made the lock file that it looks for.")
 
 
 def test_who_waits_for_a_file_to_come_may_have_nothing_to_do() -> None:
