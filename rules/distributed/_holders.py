@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.rank_readings import FileLoop, StackThreadReading
+from ...probes.model.stack_places import own_frame, place_of
 from ...probes.model.wait_kinds import wait_kind
 from ...probes.model.wait_readings import HolderReading, ThingReading
 from ..finding import Evidence
@@ -190,7 +191,7 @@ def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
         yield Evidence(
             signal="runs_in_loop",
             label="runs in a loop that only looks or counts",
-            value=f"{busy.text} (line {busy.line})",
+            value=f"{busy.text} (line {busy.line}){_in_function(charge, scene)}",
             origin="sampled",
         )
     loop = _file_loop(charge, scene)
@@ -211,6 +212,14 @@ def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
             value=loop.path,
             origin="sampled",
         )
+
+
+def _in_function(charge: Charge, scene: Scene) -> str:
+    reading = scene.frame.stacks_of(charge.rank)
+    own = (
+        own_frame(reading.main_stacks[-1]) if reading is not None and reading.main_stacks else None
+    )
+    return f" in {place_of(own)}" if own is not None else ""
 
 
 def _file_loop(charge: Charge, scene: Scene) -> FileLoop | None:

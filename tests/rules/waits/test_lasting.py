@@ -38,7 +38,8 @@ def test_a_loop_without_an_effect_is_told_of_a_process_alone() -> None:
     played = play(running(), MINUTE)
     assert reported(played) == {"RUN406": 0}
     finding = played.one("RUN406")
-    assert evidence(finding, "runs_in_loop").value == "while not done.is_set() (line 87)"
+    words = "while not done.is_set() (line 87) in wait_for_it (train.py:88)"
+    assert evidence(finding, "runs_in_loop").value == words
     assert finding.severity == "warning"
 
 
