@@ -56,6 +56,7 @@ def test_help_names_every_command() -> None:
         ("run", "Start a job"),
         ("probe", "PID of a process with the probe in it"),
         ("demo", "SCENARIO what goes wrong; --list tells all (input-bound)"),
+        ("compare", "A what was before: FILE or FILE@TIME..TIME"),
         ("rules", "ID of one rule, such as HW201"),
         ("collect", "leave this source alone"),
     ],
