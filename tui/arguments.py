@@ -14,7 +14,7 @@ from ..rules.suggestion import suggestion
 from .console import values
 from .console.errors import UsageError
 from .console.output import say
-from .evidence_arguments import add_compare
+from .evidence_arguments import add_capture, add_compare
 from .job_arguments import add_inject, add_probe, add_run, split_job
 from .output_arguments import add_recordings, add_serve, add_source, add_stream
 
@@ -193,6 +193,7 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     add_recordings(commands.add_parser, _add_viewing)
     add_stream(commands.add_parser, _add_viewing)
     add_compare(commands.add_parser, _add_settings, FORMATS)
+    add_capture(commands.add_parser, _add_viewing)
 
     collect = commands.add_parser(
         "collect",

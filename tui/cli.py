@@ -82,6 +82,10 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.compare import compare
 
         return compare(options)
+    if options.command == "capture":
+        from .commands.capture import capture
+
+        return capture(options)
     if options.command == "cut":
         from .commands.cut import cut
 

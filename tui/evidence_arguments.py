@@ -39,3 +39,65 @@ def add_compare(
     )
     compare.add_argument("--format", choices=formats, default="text", help="how to print it (text)")
     add_settings(compare, None)
+
+
+_CAPTURE = """\
+The file is a zip: README.txt in it says what is there, and why the rest is not. gputop replay and
+gputop diagnose --from read it as it is. Exit codes: 0 it is written, 2 it could not look or write, 64 wrong
+usage, 130 interrupted (then there is no file)."""
+
+
+def add_capture(add: Callable[..., Any], add_viewing: Callable[..., None]) -> None:
+    """``gputop capture``."""
+    capture = add(
+        "capture",
+        help="all evidence of a job in one file, before it is restarted",
+        description="Look for some seconds, and put into one file what a colleague needs: what was seen, with the "
+        "ten minutes before from a recording, the stacks of every rank, NCCL RAS, flight recorders, the ends of "
+        "logs, the kernel log, a diagnosis, and what could not be read.",
+        epilog=_CAPTURE,
+        allow_abbrev=False,
+    )
+    capture.add_argument(
+        "pid",
+        type=values.pid,
+        nargs="?",
+        action="append",
+        metavar="PID",
+        help="of the job that it is about (all jobs here)",
+    )
+    capture.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="the new file, such as hang.zip"
+    )
+    capture.add_argument("--force", action="store_true", help="replace the file if there is one")
+    capture.add_argument(
+        "--from",
+        dest="before",
+        metavar="NAME",
+        help="take the ten minutes before from this recording of this node, which may go on (none are in it)",
+    )
+    capture.add_argument(
+        "--for",
+        dest="seconds",
+        type=values.seconds,
+        default=20.0,
+        metavar="SECONDS",
+        help="how long to look (20)",
+    )
+    capture.add_argument(
+        "--exact-stacks",
+        action="store_true",
+        help="with C functions too: each rank is stopped for a moment, up to 0.3 s",
+    )
+    capture.add_argument(
+        "--memory-snapshot",
+        action="store_true",
+        help="with the state of PyTorch's allocator in each rank that has a probe and a GPU",
+    )
+    capture.add_argument(
+        "--redact",
+        action="store_true",
+        help="replace hosts, users, command lines and paths; leave out logs and lines of the kernel log",
+    )
+    capture.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
+    add_viewing(capture, suppress=True)

@@ -18,7 +18,7 @@ from ..jobs.command_line import is_boundary, is_python_file, is_spawned, kind_of
 from ..model import missing_reasons
 from ..model.rank_readings import StackFrameReading
 from ..model.sample import Sample
-from ..model.stack_places import is_own
+from ..model.stack_places import PROBE_FOLDER, is_own, is_probe
 from .redacted_fields import FIELDS, KNOWN_PARTS, KNOWN_PHASES, KNOWN_THREADS, How
 
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -30,6 +30,11 @@ _PLACE = re.compile(r"(?P<name>.*) \((?P<file>.*?)(?P<line>:\d+)?\)", re.DOTALL)
 _RANK_OPTION = re.compile(r"--(?:local[_-]rank|rank|world[_-]?size)(?:=\d{1,5})?")
 _LIBRARY = re.compile(r".*/(?:site|dist)-packages/|.*/lib/python[\d.]*/")
 _SUFFIX = re.compile(r"\.[a-z]{1,4}$")
+_FIELD = re.compile(r"[a-z_]{1,64}|\d{1,9}")
+_RECORDER_WORDS = frozenset(
+    {"name", "profiling_name", "state", "version", "nccl_version", "input_dtypes", "output_dtypes"}
+)
+"""Of a dump of the flight recorder: names of functions and collectives."""
 _VERBS = frozenset({"launch", "run"})
 _PLAIN_REASONS = frozenset(
     {"on", *(each for each in vars(missing_reasons).values() if isinstance(each, str))}
@@ -56,7 +61,7 @@ class Redactor:
             "place": self._place,
             "phase": lambda text: text if text in KNOWN_PHASES else self.name("phase", text),
             "thread": lambda text: text if KNOWN_THREADS.match(text) else self.name("thread", text),
-            "sentence": lambda text: LEFT_OUT if text else "",
+            "sentence": self.sentence,
             "drop": lambda _: "",
         }
 
@@ -66,6 +71,10 @@ class Redactor:
             return text
         known = self._known.setdefault(kind, {})
         return known.setdefault(text, f"{kind}-{len(known) + 1}")
+
+    def sentence(self, text: str) -> str:
+        """Of ours, in which anything may stand that comes from somewhere else."""
+        return LEFT_OUT if text else ""
 
     def path(self, text: str) -> str:
         """Part by part, so that a folder is still the folder of what lies in it."""
@@ -79,6 +88,8 @@ class Redactor:
         found = _LIBRARY.match(text)
         if found:
             return f"site-packages/{text[found.end() :]}"
+        if is_probe(text):
+            return text[text.rindex(PROBE_FOLDER) :]
         if text.startswith("<") and text.endswith(">"):
             return text if re.fullmatch(r"<[\w .]+>", text) else "<code>"
         return self.path(text) if is_own(StackFrameReading(name="", file=text)) else text
@@ -144,6 +155,29 @@ class Redactor:
                 changes[field] = changed
         changes |= {name: () for base in kind.__mro__ for name in _DROPPED.get(base, ())}
         return msgspec.structs.replace(record, **changes) if changes else record
+
+    def flight_recorder(self, dump: Any, key: str = "") -> Any:
+        """A dump of torch's flight recorder: its numbers, and the texts that are torch's own words."""
+        if isinstance(dump, dict):
+            pairs: dict[str, Any] = dump
+            return {
+                name if _FIELD.fullmatch(name) else self.name("name", name): self.flight_recorder(
+                    each, name
+                )
+                for name, each in pairs.items()
+            }
+        if isinstance(dump, list):
+            items: list[Any] = dump
+            return [self.flight_recorder(each, key) for each in items]
+        if isinstance(dump, str):
+            if key == "filename":
+                return self.file(dump)
+            return (
+                dump
+                if key in _RECORDER_WORDS or _NUMBERS.fullmatch(dump)
+                else self.name("value", dump)
+            )
+        return dump
 
     def _value(self, value: Any, how: How) -> Any:
         if isinstance(value, msgspec.Struct):
