@@ -32,7 +32,9 @@ def unpacked(path: Path) -> Path | None:
             return None
         try:
             return _in_memory(path, file)
-        except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError, EOFError) as error:
+        except zipfile.BadZipFile:
+            return None  # it was cut off: its recording is not packed, and its blocks are found as they are
+        except (NotImplementedError, OSError, RuntimeError, EOFError) as error:
             raise RecordingError(f"{path} is no whole capsule: {error}") from error
 
 

@@ -13,6 +13,7 @@ How = Literal[
     "host",
     "user",
     "name",
+    "part",
     "program",
     "path",
     "file",
@@ -26,7 +27,7 @@ How = Literal[
     "reasons",
     "by phase",
 ]
-"""``name``: replaced, the same for the same. ``sentence``: of ours, in which anything may stand: left out."""
+"""``name``: replaced, the same for the same. ``part``: as a part of a path is, for it is one elsewhere. ``sentence``: of ours, in which anything may stand: left out."""
 
 KNOWN_PARTS = frozenset({"", "dev", "shm", "proc", "sys", "tmp", ".", ".."})
 """Parts of paths that tell nothing of anybody, and that rules look for."""
@@ -67,7 +68,7 @@ _TABLE: tuple[Iterable[tuple[tuple[str, str], How]], ...] = (
     _kept("DiskReading", "name"),
     _kept("NetworkReading", "name"),
     _rows("CpuUser", name="program"),
-    _rows("ProbeReading", phase="phase", phase_seconds="by phase", job_name="name"),
+    _rows("ProbeReading", phase="phase", phase_seconds="by phase", job_name="part"),
     _rows("ProbeReading", steps_off="sentence", error="sentence", socket="path"),
     _rows("ProbeReading", instruments="reasons"),
     _kept("ProbeReading", "device_uuid precision python_version torch_version cuda_version"),

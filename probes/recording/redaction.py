@@ -8,7 +8,7 @@ leaves by mistake.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -29,7 +29,9 @@ _OBJECT = re.compile(r"(pipe|socket|anon_inode):\[?\w+\]?")
 _PLACE = re.compile(r"(?P<name>.*) \((?P<file>.*?)(?P<line>:\d+)?\)", re.DOTALL)
 _RANK_OPTION = re.compile(r"--(?:local[_-]rank|rank|world[_-]?size)(?:=\d{1,5})?")
 _LIBRARY = re.compile(r".*/(?:site|dist)-packages/|.*/lib/python[\d.]*/")
-_SUFFIX = re.compile(r"\.[a-z]{1,4}$")
+_SUFFIX = re.compile(
+    r"\.(py|pyx|so|c|cc|cpp|cu|sh|tar|gz|pt|pth|bin|json|yaml|parquet|safetensors|log|lock)$"
+)
 _FIELD = re.compile(r"[a-z_]{1,64}|\d{1,9}")
 _RECORDER_WORDS = frozenset(
     {"name", "profiling_name", "state", "version", "nccl_version", "input_dtypes", "output_dtypes"}
@@ -40,6 +42,7 @@ _PLAIN_REASONS = frozenset(
     {"on", *(each for each in vars(missing_reasons).values() if isinstance(each, str))}
 )
 """Reasons that are the same on every node."""
+_SPAWNED = "from multiprocessing.spawn import spawn_main"
 _DROPPED: Mapping[type, tuple[str, ...]] = {Sample: ("kernel_events",)}
 """Lines of the kernel log are free text: no part of them can be trusted."""
 
@@ -55,6 +58,7 @@ class Redactor:
             "host": lambda text: self.name("host", text),
             "user": lambda text: self.name("user", text),
             "name": lambda text: self.name("name", text),
+            "part": self._part,
             "program": self.program,
             "path": self.path,
             "file": self.file,
@@ -105,33 +109,24 @@ class Redactor:
         """What it runs, as far as that makes it a rank, a launcher or a worker; no other argument."""
         if not argv:
             return argv
-        program = self.program(argv[0].rpartition("/")[2])
-        kept = [word for word in argv[1:] if _RANK_OPTION.fullmatch(word)]
+        own = argv[0].rpartition("/")[2]
+        kept = _rank_options(argv[1:])
         python = python_of(argv)
         if python is None:
-            verb = [word for word in argv[1:2] if word in _VERBS]
-            return (program, *verb, *kept)
+            if argv[1:2] and argv[1] in _VERBS and kind_of((own, argv[1])) == "launcher":
+                return (own, argv[1], *kept)
+            return (self.program(own), *kept)
         if is_spawned(argv):
-            return (
-                program,
-                "-c",
-                "from multiprocessing.spawn import spawn_main",
-                "--multiprocessing-fork",
-            )
+            return (own, "-c", _SPAWNED, "--multiprocessing-fork")
         if python.kind == "module":
-            known = kind_of(("python", "-m", python.name)) == "launcher"
-            return (
-                program,
-                "-m",
-                python.name if known else self.name("module", python.name),
-                *kept,
-            )
+            launches = kind_of(("python", "-m", python.name)) == "launcher"
+            return (own, "-m", python.name if launches else self._part(python.name), *kept)
         if python.kind == "script":
             base = python.name.rpartition("/")[2]
-            launches = kind_of(("python", base)) != "program"
-            verb = [word for word in python.arguments[:1] if word in _VERBS]
-            return (program, base if launches else self._part(base), *verb, *kept)
-        return (program, "-c", LEFT_OUT) if python.kind == "code" else (program,)
+            verb = tuple(word for word in python.arguments[:1] if word in _VERBS)
+            launches = kind_of(("python", base, *verb)) != "program"
+            return (own, base if launches else self._part(base), *verb, *kept)
+        return (own, "-c", LEFT_OUT) if python.kind == "code" else (own,)
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         """Numbers stay: ranks and sizes. Everything else is a name, the same for the same."""
@@ -215,12 +210,24 @@ class Redactor:
         return self._ways.get(how, self._ways["drop"])(value)
 
     def _part(self, part: str) -> str:
+        if not part:
+            return part
         suffix = _SUFFIX.search(part)
         return self.name("path", part) + (suffix[0] if suffix else "")
 
     def _place(self, text: str) -> str:
         found = _PLACE.fullmatch(text)
         return f"{found['name']} ({self.file(found['file'])}{found['line'] or ''})" if found else ""
+
+
+def _rank_options(words: Sequence[str]) -> tuple[str, ...]:
+    """``--local-rank=3``, or in two words."""
+    kept: list[str] = []
+    for place, word in enumerate(words):
+        if _RANK_OPTION.fullmatch(word):
+            value = words[place + 1 : place + 2]
+            kept += [word, *(each for each in value if "=" not in word and each.isdecimal())]
+    return tuple(kept)
 
 
 @cache

@@ -88,6 +88,8 @@ class Archive:
         """Leave nothing of it, unless it is finished."""
         if self._open:
             self._open = False
+            # A zip that is not closed is closed when it is forgotten: it must not find its file gone then.
+            self._zip.fp = None
             with contextlib.suppress(OSError, ValueError):
                 self._file.close()
             with contextlib.suppress(OSError):

@@ -22,11 +22,13 @@ from ....rules.finding import Judgement
 from ...console.exits import complain
 from ...drawing import format
 from ...session.asked_process import AskedProcess, until
+from ...session.look_time import LookTime
 from ...session.watch import Watch
 from ..diagnose import LAST_LOOKS
 
 MOST_RANKS = 64
 """Of how many ranks stacks, logs and dumps are taken: a node has fewer."""
+_PAST_SECONDS = 600.0
 _EXACT_SECONDS = 20.0
 """So long it goes on, beyond its time, for the exact stacks that are not there yet."""
 
@@ -89,18 +91,16 @@ class LiveLook:
 
     def _judgements(self) -> Iterator[Judgement]:
         """Of its time, and what the exact stacks need beyond it: they come last, for they stop the ranks."""
-        wanted = self._options.exact_stacks
-        # A simulated node shows its past at once.
-        seconds = self._options.seconds + self._watch.past_samples * self._options.interval
-        longest = seconds + (_EXACT_SECONDS if wanted else 0.0)
-        began: float | None = None
-        for judgement in until(self._watch, longest, self._options.timeout):
+        seconds, wanted = self._options.seconds, self._options.exact_stacks
+        past = self._watch.past_samples  # of a simulated node, which come at once
+        longest = seconds + (_EXACT_SECONDS if wanted else 0.0) + (_PAST_SECONDS if past else 0.0)
+        looked = LookTime()
+        for number, judgement in enumerate(until(self._watch, longest, self._options.timeout)):
             yield judgement
-            now = judgement.frame.monotonic_seconds
-            began = now if began is None else began
-            if now - began < seconds:
+            if number < past:
                 continue
-            if not wanted or self._all_exact(judgement.frame):
+            looked.take(judgement.frame)
+            if looked.seconds >= seconds and (not wanted or self._all_exact(judgement.frame)):
                 return
 
     def _find_jobs(self, frame: Frame) -> None:
