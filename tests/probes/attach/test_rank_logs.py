@@ -16,6 +16,21 @@ import pytest
 from gputop.probes.attach.rank_logs import LINES, Log, LogReader
 from gputop.probes.sources.procfs.target import start_time_of
 
+from support.another_user import AS_ANOTHER
+
+LOOK = """
+import os, subprocess
+from gputop.probes.attach.rank_logs import LogReader
+from gputop.probes.sources.procfs.target import start_time_of
+path = "{folder}/log"
+with open(path, "w") as file:
+    file.write("secret")
+    os.chmod(path, 0o200)
+    process = subprocess.Popen(["sleep", "60"], stdout=file)
+print(LogReader().logs(process.pid, start_time_of(process.pid)))
+process.kill()
+process.wait()
+"""
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 
 
@@ -161,19 +176,14 @@ def test_another_process_of_the_same_number_is_not_meant() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_a_file_that_we_may_not_read(tmp_path: Path) -> None:
-    """Asked by somebody else, as whom neither the process nor its file is ours."""
-    path = tmp_path / "train.log"
-    path.write_text("secret\n")
-    path.chmod(0o600)
-    asker = (
-        "import os, sys; os.setgid(65534); os.setuid(65534)\n"
-        "from gputop.probes.attach.rank_logs import LogReader\n"
-        "print(LogReader().logs(int(sys.argv[1]), float(sys.argv[2]))[0])"
-    )
-    with path.open("ab") as file, running(stdout=file) as process:
-        words = [sys.executable, "-c", asker, str(process.pid), str(start_time_of(process.pid))]
-        said = subprocess.run(words, capture_output=True, text=True, check=False)
-    if "ModuleNotFoundError" in said.stderr or "Permission" in said.stderr:
-        pytest.skip("the other user cannot load gputop here")
-    assert "secret" not in said.stdout and "Permission denied" in said.stdout
+def test_a_file_that_its_own_user_may_not_read(tmp_path: Path) -> None:
+    """A process may write to a file that it could not open for reading, and neither may whoever looks."""
+    script = tmp_path / "look.py"
+    script.write_text(LOOK.format(folder=tmp_path))
+    tmp_path.chmod(0o777)
+    for parent in tmp_path.parents[:3]:
+        parent.chmod(parent.stat().st_mode | 0o055)
+    words = [*AS_ANOTHER, sys.executable, str(script)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert "it may not be read: Permission denied" in done.stdout, done.stderr
+    assert "secret" not in done.stdout
