@@ -17,7 +17,6 @@ import msgspec
 from ..jobs.command_line import is_boundary, is_python_file, is_spawned, kind_of, python_of
 from ..model import missing_reasons
 from ..model.rank_readings import StackFrameReading
-from ..model.sample import Sample
 from ..model.stack_places import PROBE_FOLDER, is_own, is_probe
 from .redacted_fields import FIELDS, KNOWN_PARTS, KNOWN_PHASES, KNOWN_THREADS, How
 
@@ -43,8 +42,6 @@ _PLAIN_REASONS = frozenset(
 )
 """Reasons that are the same on every node."""
 _SPAWNED = "from multiprocessing.spawn import spawn_main"
-_DROPPED: Mapping[type, tuple[str, ...]] = {Sample: ("kernel_events",)}
-"""Lines of the kernel log are free text: no part of them can be trusted."""
 
 
 class Redactor:
@@ -148,7 +145,6 @@ class Redactor:
             changed = self._value(value, how)
             if changed is not value:
                 changes[field] = changed
-        changes |= {name: () for base in kind.__mro__ for name in _DROPPED.get(base, ())}
         return msgspec.structs.replace(record, **changes) if changes else record
 
     def flight_recorder(self, dump: Any, key: str = "") -> Any:

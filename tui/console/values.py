@@ -13,7 +13,7 @@ from ...probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 LONGEST_SECONDS = 3600.0
 _PID_DIGITS = 9
 _MOST_PORT = 65535
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?")
+_SIZE = r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?"
 _FACTORS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 _LEAST_BYTES = 1000**2
 
@@ -80,7 +80,7 @@ def address(text: str) -> tuple[str, int]:
 
 def size(text: str) -> int:
     """``500M``, ``2G`` or a number of bytes: at least a megabyte."""
-    found = _SIZE.fullmatch(text)
+    found = re.fullmatch(_SIZE, text)
     number = int(float(found[1]) * _FACTORS[found[2].upper()]) if found else 0
     if number < _LEAST_BYTES:
         raise argparse.ArgumentTypeError(

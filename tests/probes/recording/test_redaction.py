@@ -11,7 +11,7 @@ from msgspec import inspect
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
-from gputop.probes.model.kernel_readings import KernelEventReading
+from gputop.probes.model.kernel_log import KernelLogReading
 from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.model.rank_readings import BlockedFile, StackFrameReading
 from gputop.probes.model.sample import Sample
@@ -106,17 +106,19 @@ def test_numbers_of_an_environment_stay_and_names_stay_the_same() -> None:
 
 
 def test_sentences_and_kernel_lines_go() -> None:
-    event = KernelEventReading(time_seconds=1.0, kind="storage", text="ann's disk")
+    event = KernelLogReading(
+        kind="xid", code=79, subject="ann", command_name="ann-train", text="ann's"
+    )
     sample = Sample(
         time_seconds=BEGAN,
         monotonic_seconds=1.0,
         sequence=1,
         node="gpu17",
-        kernel_events=(event,),
+        kernel_log=(event,),
         processes=(process(user="ann", missing={"environment": "it belongs to ann"}),),
     )
     found = Redactor().record(sample)
-    assert (found.node, found.kernel_events) == ("host-1", ())
+    assert (found.node, found.kernel_log[0].code, found.kernel_log[0].text) == ("host-1", 79, "")
     assert found.processes[0].missing == {"environment": LEFT_OUT}
     assert b"ann" not in msgspec.json.encode(found)
 

@@ -54,7 +54,7 @@ def add_pages(
         contents.add(
             "nccl-ras.txt", "how far each rank of each communicator is", communicators_page(frame)
         )
-    kernel = kernel_page(last.frame)
+    kernel = "" if redactor else kernel_page(last.frame)
     if kernel:
         contents.add(
             "kernel-log.txt", "what the kernel log says of GPUs, links, disks and kills", kernel

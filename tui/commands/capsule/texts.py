@@ -37,11 +37,11 @@ def communicators_page(frame: Frame) -> str:
 
 
 def kernel_page(frame: Frame) -> str:
-    """Lines of the kernel log on GPUs, links, disks and killed processes, and Xids."""
-    lines = [(each.time_seconds, f"{each.kind}: {each.text}") for each in frame.kernel_events]
-    for xid in frame.xids:
-        where = f" on {xid.pci_bus_id}" if xid.pci_bus_id else ""
-        lines.append((xid.time_seconds, f"Xid {xid.code}{where} {xid.text or ''}".rstrip()))
+    """Lines of the kernel log on GPUs, links, disks and killed processes."""
+    lines: list[tuple[float, str]] = []
+    for each in frame.kernel_log:
+        often = f" ({each.count} times)" if each.count > 1 else ""
+        lines.append((each.time_seconds or 0.0, f"{each.kind}: {each.text}{often}"))
     return "\n".join(f"{_moment(when)}  {text}" for when, text in sorted(lines))
 
 
@@ -85,4 +85,6 @@ def _communicator_lines(frame: Frame) -> Iterator[str]:
 
 
 def _moment(seconds: float) -> str:
+    if not seconds:
+        return "at a time that the log does not tell"
     return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(seconds))
