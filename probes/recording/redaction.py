@@ -38,7 +38,8 @@ _LIBRARY = re.compile(r".*/(?:site|dist)-packages/|.*/lib/python[\d.]*/")
 _SUFFIX = re.compile(
     r"\.(py|pyx|so|c|cc|cpp|cu|sh|tar|gz|pt|pth|bin|json|yaml|parquet|safetensors|log|lock)$"
 )
-_FIELD = re.compile(r"[a-z_]{1,64}|\d{1,9}")
+_FIELD = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_BY_GROUP = frozenset({"pg_config", "pg_status"})
 _RECORDER_WORDS = frozenset(
     {"name", "profiling_name", "state", "version", "nccl_version", "input_dtypes", "output_dtypes"}
 )
@@ -166,16 +167,24 @@ class Redactor:
         if isinstance(dump, dict):
             pairs = cast("dict[str, object]", dump)
             return {
-                self._field(name): self.flight_recorder(each, name) for name, each in pairs.items()
+                self._field(name, key): self.flight_recorder(each, name)
+                for name, each in pairs.items()
             }
         if isinstance(dump, list):
             return [self.flight_recorder(each, key) for each in cast("list[object]", dump)]
         if not isinstance(dump, str) or key in _RECORDER_WORDS or _NUMBERS.fullmatch(dump):
             return dump
+        if key == "process_group":
+            return self.group(dump)
         return self.file(dump) if key == "filename" else self.name("value", dump)
 
-    def _field(self, name: str) -> str:
-        return name if _FIELD.fullmatch(name) else self.name("name", name)
+    def _field(self, name: str, of: str) -> str:
+        """Names of fields are torch's; of the list of process groups, the groups' own."""
+        return (
+            name
+            if name.isdecimal() or (_FIELD.fullmatch(name) and of not in _BY_GROUP)
+            else self.group(name)
+        )
 
     def _value(self, value: object, how: How) -> object:
         if isinstance(value, msgspec.Struct):

@@ -153,6 +153,7 @@ def test_what_is_blocked_on_a_file() -> None:
 def test_a_dump_of_the_flight_recorder() -> None:
     dump = {
         "version": "2.5",
+        "pg_status": {"anns": {"p2p_seq_id": 3}},
         "pg_config": {"0": {"name": "default", "desc": "ann's group", "ranks": "[0, 1]"}},
         "entries": [
             {
@@ -165,7 +166,7 @@ def test_a_dump_of_the_flight_recorder() -> None:
     }
     found = Redactor().flight_recorder(dump)
     assert "ann" not in str(found)
-    for kept in ("'nccl:all_reduce'", "[[3, 4]]", "'line': 9", "'started'"):
+    for kept in ("'nccl:all_reduce'", "[[3, 4]]", "'line': 9", "'started'", "'p2p_seq_id': 3"):
         assert kept in str(found)
 
 
