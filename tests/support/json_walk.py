@@ -78,10 +78,12 @@ def _gather(kind: Any, records: dict[type[msgspec.Struct], None]) -> None:
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         for each in typing.get_args(kind):
             _gather(each, records)
-    elif kind not in records and kind.__name__ != "RankHistory":
+    elif kind not in records:
         records[kind] = None
+        public = public_names(kind)
         for field in msgspec.structs.fields(kind):
-            _gather(field.type, records)
+            if public[field.name] is not None:
+                _gather(field.type, records)
 
 
 if __name__ == "__main__":
