@@ -27,6 +27,7 @@ PRINTED = frozenset({"json_names.py", "json_output.py"})
 REASONS = {
     "Frame.probes": "asked for one by one: Frame.probe",
     "Frame.rank_histories": "asked for one by one: Frame.rank_history",
+    "Frame.worker_histories": "asked for one by one: Frame.worker_history",
     "Frame.pending_exits": "what the next frame looks back on: they become exited_ranks",
     "GpuFrame.ecc_uncorrected_at_start": "what ecc_uncorrected_since_start is counted from",
     "GpuPlace.bus_id": "the same as the GPU's pci_bus_id, which is drawn",
@@ -109,6 +110,7 @@ def _is_read(kind: type[msgspec.Struct]) -> bool:
 
 INSIDE = frozenset(
     {"PciPlace", "NumaNode", "RankHistory", "PhaseMark", "StepFigures", "Starvation"}
+    | {"WorkerHistory", "Gone", "Came"}
 )
 """Parts of readings, and what one frame remembers for the next."""
 
