@@ -27,6 +27,7 @@ class MountReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     """Counter of requests that were answered, as all that follow."""
     transmissions: int | None = None
     """More than ``operations``: some were sent again."""
+    timeouts: int | None = None
     queue_seconds: float | None = None
     """In which they waited to be sent."""
     round_trip_seconds: float | None = None

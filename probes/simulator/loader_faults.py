@@ -41,6 +41,7 @@ def _from_nfs(sample: Sample, scene: Scene) -> Sample:
         users=tuple(rank_pid(rank) for rank in range(RANKS)),
         operations=usual + slow,
         transmissions=usual + slow,
+        timeouts=0,
         queue_seconds=_QUEUE_RATIO * waited,
         round_trip_seconds=(1.0 - _QUEUE_RATIO) * waited,
         read_bytes=_BYTES * (usual + slow),

@@ -33,6 +33,7 @@ def mount(
         "users": tuple(rank_pid(index) for index in range(GPUS)),
         "operations": operations,
         "transmissions": round(operations / (1.0 - again_ratio)),
+        "timeouts": 0,
         "queue_seconds": queue_ratio * whole,
         "round_trip_seconds": (1.0 - queue_ratio) * whole,
         "read_bytes": 4096 * operations,

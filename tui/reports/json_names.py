@@ -153,7 +153,9 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         **_counters("pressure_io_some_seconds pressure_io_full_seconds"),
     },
     mount_frames.MountFrame: {
-        **_counters("operations transmissions queue_seconds round_trip_seconds read_bytes"),
+        **_counters(
+            "operations transmissions timeouts queue_seconds round_trip_seconds read_bytes"
+        ),
         **_renamed(
             """
             users user_pids

@@ -145,6 +145,7 @@ class MountSource:
                 users=None if missing else tuple(users),
                 operations=counted.operations,
                 transmissions=counted.transmissions,
+                timeouts=counted.timeouts,
                 queue_seconds=counted.queue_seconds,
                 round_trip_seconds=counted.round_trip_seconds,
                 read_bytes=counted.read_bytes,

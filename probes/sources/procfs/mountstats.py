@@ -35,6 +35,7 @@ class Requests(msgspec.Struct):
 
     operations: int = 0
     transmissions: int = 0
+    timeouts: int = 0
     queue_seconds: float = 0.0
     round_trip_seconds: float = 0.0
     read_bytes: int | None = None
@@ -84,10 +85,13 @@ def _with_line(known: Requests | None, words: list[str]) -> Requests | None:
         # Read by programs; then written, read past the cache, written past it, read from the server.
         known.read_bytes = int(numbers[4]) if len(numbers) > 4 and numbers[4].isdecimal() else None
     elif name in READING and len(numbers) >= _FIELDS and all(map(str.isdecimal, numbers[:_FIELDS])):
-        operations, transmissions, _, _, _, queue, round_trip, _ = map(int, numbers[:_FIELDS])
+        operations, transmissions, timeouts, _, _, queue, round_trip, _ = map(
+            int, numbers[:_FIELDS]
+        )
         known = known or Requests()
         known.operations += operations
         known.transmissions += transmissions
+        known.timeouts += timeouts
         known.queue_seconds += queue / _MILLISECONDS
         known.round_trip_seconds += round_trip / _MILLISECONDS
     return known

@@ -35,7 +35,7 @@ def test_requests_that_reading_takes_are_added_up() -> None:
     assert list(found) == ["/proc", "/", "/my data", "/cache", "/old"]
     new, old = found["/my data"], found["/old"]
     assert new is not None and old is not None
-    assert (new.operations, new.transmissions, new.read_bytes) == (15, 17, 4096)
+    assert (new.operations, new.transmissions, new.timeouts, new.read_bytes) == (15, 17, 1, 4096)
     assert new.queue_seconds == pytest.approx(0.051)
     assert new.round_trip_seconds == pytest.approx(0.199)
     assert (old.operations, old.round_trip_seconds, old.read_bytes) == (3, 0.03, None)
