@@ -87,7 +87,7 @@ def test_a_terminal_without_a_screen_gets_one_frame_and_the_reason() -> None:
         (["dmeo"], "did you mean demo?"),
         (
             ["help"],
-            "attach, diagnose, stacks, doctor, run, probe, demo, rules, serve, record, replay, cut, stream, compare, capture or collect",
+            "attach, diagnose, stacks, doctor, run, probe, demo, rules, serve, record, replay, cut, compare, capture, stream or collect",
         ),
         (["demo", "gpu-losst", "--once"], "did you mean gpu-lost?"),
         (["demo", "zzz", "--once"], "healthy, input-bound"),
