@@ -94,6 +94,7 @@ def _is_hang(charge: Charge, *, overdue: bool) -> bool:
     if on.kind == "timer" and not charge.movement.polls:
         return overdue and charge.seconds >= ALONE_SECONDS
     witness = charge.movement.witness
-    given = on.kind == "lock" and (witness.served or (witness.queue and not witness.left_alone))
-    given = given or (on.kind == "socket" and witness.awaits_task)
+    if (on.kind == "lock" and witness.served) or (on.kind == "socket" and witness.awaits_task):
+        return False  # also where its steps are over: it is given work by others now
+    given = on.kind == "lock" and witness.queue and not witness.left_alone
     return overdue or not given
