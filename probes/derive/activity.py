@@ -225,6 +225,7 @@ def _activity(
         switches_per_second=switches,
         autograd_cores=backward,
         still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
+        still_looks=(last.still_looks if last else 0) + 1 if still else 0,
         busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
         polls_since_seconds=((last and last.polls_since_seconds) or began) if polls else None,
         awake_since_seconds=((last and last.awake_since_seconds) or began) if awake else None,

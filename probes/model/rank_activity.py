@@ -21,6 +21,8 @@ class ActivityFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Of PyTorch's threads that run the backward on GPUs; ``None``: it has none."""
     still_since_seconds: float | None = None
     """Moment since which it has neither run nor woken up; ``None``: it moves."""
+    still_looks: int = 0
+    """How many looks have found it so since."""
     busy_since_seconds: float | None = None
     """Moment since which it has run without ever waiting for anything."""
     polls_since_seconds: float | None = None

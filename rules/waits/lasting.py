@@ -6,6 +6,7 @@ from ..rule import Scene
 from .build import rendezvous_waits
 from .charge import Charge
 from .children import killed_children
+from .holders import wait_of
 from .motion import LOOPS_SECONDS, SHORTEST_SECONDS, proven_seconds
 
 ALONE_SECONDS = 55.0
@@ -19,11 +20,15 @@ SEEN_MOVING_SECONDS = 3.0
 """So long it was seen to move before: what has only ever waited may have nothing to do."""
 LOOP_ALONE_SECONDS = 45.0
 """The same where its stack shows a loop without an effect: to be looked at, it has run for long by then."""
+ANSWERED_LOOKS = 3
+_HELD = frozenset({"lock", "file lock", "pipe"})
 _TELLS_ALONE = frozenset({"lock", "file lock", "pipe", "socket", "file"})
 
 
 def has_lasted(charge: Charge, scene: Scene) -> bool:
     """Whether it is to be told now."""
+    if _may_be_held_by_one_who_works(charge, scene):
+        return False
     if charge.label == "stopped":
         return charge.seconds >= SHORTEST_SECONDS or charge.kept_waiting
     if charge.kept_waiting:
@@ -31,6 +36,16 @@ def has_lasted(charge: Charge, scene: Scene) -> bool:
         polls = polls and not charge.movement.witness.lock_file  # its program says so itself
         return not polls or charge.joint_seconds >= LOOPS_SECONDS
     return _counts_alone(charge, scene)
+
+
+def _may_be_held_by_one_who_works(charge: Charge, scene: Scene) -> bool:
+    """What it waits for was not looked up yet: that is asked for when it has stood still for a while, and
+    answered by the next look but one, if at all."""
+    on, activity = charge.on, charge.rank.activity
+    if on is None or on.kind not in _HELD or activity is None:
+        return False
+    unanswered = wait_of(charge.rank, scene.frame) is None
+    return unanswered and 0 < activity.still_looks < ANSWERED_LOOKS
 
 
 def _counts_alone(charge: Charge, scene: Scene) -> bool:
@@ -79,6 +94,7 @@ def _is_hang(charge: Charge, *, overdue: bool) -> bool:
     if on.kind == "timer" and not charge.movement.polls:
         return overdue and charge.seconds >= ALONE_SECONDS
     witness = charge.movement.witness
-    given = on.kind == "lock" and (witness.served or (witness.queue and not witness.left_alone))
-    given = given or (on.kind == "socket" and witness.awaits_task)
+    if (on.kind == "lock" and witness.served) or (on.kind == "socket" and witness.awaits_task):
+        return False  # also where its steps are over: it is given work by others now
+    given = on.kind == "lock" and witness.queue and not witness.left_alone
     return overdue or not given

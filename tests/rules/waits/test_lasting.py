@@ -12,7 +12,7 @@ from gputop.probes.model.rank_readings import BusyLoop
 from gputop.rules.closer_look import worth_a_look
 
 from support.rules_scenes import Changes, Script, evidence, play, rank_pid
-from support.stall_scenes import FROM, LOOPING, everybody, frames, reported
+from support.stall_scenes import FROM, LOOPING, VICTIM, everybody, frames, reported
 
 OWN = frames("train.py:wait_for_it:88", "train.py:main:111")
 LOOP = BusyLoop(text="while not done.is_set()", line=87)
@@ -131,3 +131,15 @@ def test_stacks_are_taken_of_who_does_not_pause_any_more(
 
     judged = play(without_stacks, FROM + seconds).last
     assert (rank_pid(0) in worth_a_look(judged)) is looked_at
+
+
+FILE_LOCK: Mapping[str, Any] = {"wait_channel": "locks_lock_inode_wait"}
+
+
+@pytest.mark.parametrize(("looks", "told"), [(2, {}), (3, {"RUN406": VICTIM})])
+def test_nobody_is_blamed_before_it_could_be_looked_up_who_holds_the_lock(
+    looks: int, told: Mapping[str, int]
+) -> None:
+    """A monitor that gets no core looks every twenty seconds."""
+    script = everybody(FILE_LOCK, OWN, since=0.0)
+    assert reported(play(script, 20.0 * looks, interval=20.0)) == told

@@ -167,7 +167,7 @@ def pipeline(job):
 def full_pipe(job):
     """Writes to a program that takes its time."""
     reader, writer = os.pipe()
-    slow = "import sys, time\nwhile sys.stdin.buffer.read(4096): time.sleep(0.2)"
+    slow = "import sys, time\nwhile sys.stdin.buffer.read(65536): time.sleep(0.2)"
     subprocess.Popen([sys.executable, "-c", slow], stdin=reader)
     _is_seen_training(job)
     while True:
