@@ -148,7 +148,7 @@ class Engine:
         """What the rules say now."""
         now = frame.monotonic_seconds
         if self._last is not None and (self._last[0] != frame.boot_id or now < self._last[1]):
-            self._forget()
+            self.begin_anew()
         self._last = (frame.boot_id, now)
         self.history.add(frame)
         for gpu in frame.gpus:
@@ -280,7 +280,8 @@ class Engine:
         )
         return (*linked, *gone)
 
-    def _forget(self) -> None:
+    def begin_anew(self) -> None:
+        """Forget what was before: what comes next does not follow from it."""
         self.history.clear()
         self._ledger = Ledger()
         self._cases.clear()

@@ -24,6 +24,13 @@ class Notice(NamedTuple):
     sentence: str
 
 
+class Jumped(NamedTuple):
+    """What comes next does not follow from what came before: it is of another time."""
+
+    past_samples: int
+    """So many samples of the past come first, at once."""
+
+
 class Feed(Protocol):
     """A stream of samples of one node."""
 
@@ -39,7 +46,7 @@ class Feed(Protocol):
         """Of the processes that make it: when it is silent, see first whether they are run."""
         ...
 
-    def messages(self) -> Iterator[Sample | Reply | Notice]:
+    def messages(self) -> Iterator[Sample | Reply | Notice | Jumped]:
         """Everything that arrives, in order; may block. Ends after `close`.
 
         Raises:

@@ -23,6 +23,15 @@ class Cursor:
         self._block = 0
         self._number = -1
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands; it can be set to what it was."""
+        return (self._block, self._number)
+
+    @place.setter
+    def place(self, place: tuple[int, int]) -> None:
+        self._block, self._number = place
+
     def seek(self, time_seconds: float) -> Kept | None:
         """Go to the last sample that is not later than that; to the first, where all are.
 

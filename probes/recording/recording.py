@@ -194,13 +194,13 @@ class Recording:
                 self._note(stored)
 
     def damage(self) -> str:
-        """One sentence on what could not be read, or ''."""
+        """One sentence on what was left out, or ''."""
         parts: list[str] = []
         if self.damaged_blocks:
-            parts.append(f"{self.damaged_blocks} damaged block{'s' * (self.damaged_blocks > 1)}")
+            parts.append(f"{self.damaged_blocks} block{'s' * (self.damaged_blocks > 1)}")
         if self.lost_bytes:
             parts.append(f"{self.lost_bytes} bytes that are no whole block")
-        return f"{' and '.join(parts)} of {self.title} are left out" if parts else ""
+        return f"{self.title} is damaged: {' and '.join(parts)} left out" if parts else ""
 
 
 def _files(where: Path) -> tuple[Path, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...probes.derive.cache import DeriveCache
 from ...probes.derive.frame import derive
-from ...probes.feeds.protocol import Feed, FeedError, Notice
+from ...probes.feeds.protocol import Feed, FeedError, Jumped, Notice
 from ...probes.model.frame import Frame
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.command import (
@@ -94,6 +94,10 @@ class Watch:
                 continue
             if isinstance(message, Notice):
                 self._on_notice(message.sentence)
+                continue
+            if isinstance(message, Jumped):
+                frame, cache = None, DeriveCache()
+                self._engine.begin_anew()
                 continue
             frame = derive(frame, message, cache)
             judgement = self._engine.judge(frame)

@@ -215,9 +215,10 @@ def test_what_is_no_recording_is_refused(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.gtop"
     path.write_bytes(data)
-    with pytest.raises(
-        RecordingError, match="is empty" if not data else "is not a gputop recording"
-    ):
+    said = "is not a gputop recording" if data else "is empty"
+    if data.startswith(format.MAGIC):
+        said = "has no whole block"
+    with pytest.raises(RecordingError, match=said):
         Recording(path)
 
 
@@ -246,7 +247,7 @@ def test_hostile_data_with_right_checksums_is_left_out(path: Path) -> None:
     with Recording(path) as recording:
         assert [kept.sample for kept in recording.kept()] == [*samples(3), *samples(3)]
         assert recording.damaged_blocks == 10
-        assert recording.damage() == f"10 damaged blocks of {path.stem} are left out"
+        assert recording.damage() == f"{path.stem} is damaged: 10 blocks left out"
 
 
 def newer(data: bytes) -> bytes:
@@ -333,7 +334,7 @@ def test_damage_found_late_is_told(path: Path) -> None:
     with Recording(path) as recording:
         assert sum(1 for _ in recording.kept()) == 20
         assert recording.damage() == (
-            f"1 damaged block and 1000 bytes that are no whole block of {path.stem} are left out"
+            f"{path.stem} is damaged: 1 block and 1000 bytes that are no whole block left out"
         )
 
 
