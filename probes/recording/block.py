@@ -62,7 +62,7 @@ class BlockBuilder:
 
     def __init__(self, changes: Changes, *, simulated: bool = False, thinned: bool = False) -> None:
         self._changes = changes
-        self._simulated = simulated
+        self.simulated = simulated
         self._thinned = thinned
         self._begin()
 
@@ -117,7 +117,7 @@ class BlockBuilder:
             boot_id=base.boot_id,
             first_monotonic_seconds=base.monotonic_seconds,
             last_monotonic_seconds=self._last_monotonic,
-            simulated=self._simulated,
+            simulated=self.simulated,
             events=tuple(self._events),
         )
         block = pack(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NamedTuple
 from .format import SUFFIX
 
 _SEGMENT = re.compile(r"(?P<name>.+)-(?P<began>\d{8}T\d{6}Z)-(?P<number>\d{3,9})\.gtop", re.DOTALL)
+_MOMENT = "%Y%m%dT%H%M%SZ"
 
 
 class SegmentName(NamedTuple):
@@ -17,12 +19,18 @@ class SegmentName(NamedTuple):
 
     number: int
     path: Path
+    began_seconds: float
+    """Unix time of its first sample."""
+
+
+def moment(seconds: float) -> str:
+    """A Unix time as it stands in names: in UTC."""
+    return time.strftime(_MOMENT, time.gmtime(seconds))
 
 
 def segment_path(recording: Path, began_seconds: float, number: int) -> Path:
-    """Where a segment lies that began then, in UTC."""
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(began_seconds))
-    return recording.with_name(f"{recording.name}-{moment}-{number:03d}{SUFFIX}")
+    """Where a segment lies that began then."""
+    return recording.with_name(f"{recording.name}-{moment(began_seconds)}-{number:03d}{SUFFIX}")
 
 
 def segments_of(recording: Path) -> list[SegmentName]:
@@ -35,5 +43,12 @@ def segments_of(recording: Path) -> list[SegmentName]:
     for path in recording.parent.iterdir():
         match = _SEGMENT.fullmatch(path.name)
         if match and match["name"] == recording.name:
-            found.append(SegmentName(int(match["number"]), path))
+            found.append(SegmentName(int(match["number"]), path, _began(match["began"])))
     return sorted(found)
+
+
+def _began(text: str) -> float:
+    try:
+        return float(calendar.timegm(time.strptime(text, _MOMENT)))
+    except ValueError:
+        return 0.0

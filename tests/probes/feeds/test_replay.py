@@ -25,7 +25,7 @@ WAIT_SECONDS = 20.0
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    path = tmp_path / "run-20261031T010731Z-000.gtop"
+    path = tmp_path / "run-20261031T140731Z-000.gtop"
     marks = [(mark(),) if number >= 30 else () for number in range(90)]
     write_blocks(path, samples(90), marks=marks)
     return path

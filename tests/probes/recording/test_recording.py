@@ -28,7 +28,7 @@ COUNT = 24
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / "run-20261031T010731Z-000.gtop"
+    return tmp_path / "run-20261031T140731Z-000.gtop"
 
 
 @pytest.fixture
