@@ -10,14 +10,28 @@ from .. import __version__
 from ..probes.collector.registry import names
 from ..probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from ..rules.suggestion import suggestion
-from .console import values
+from .console import moments, values
 from .console.errors import UsageError
 from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
+from .record_arguments import add_cut, add_record
 
 FORMATS = ("text", "json")
 
 _HELP = "gputop --help shows all"
+_TIMES = ("--at", "--from", "--to")
+_WITH_VALUE = frozenset(
+    (
+        "--interval",
+        "--format",
+        "--rules",
+        "--timeout",
+        "-i",
+        "--from",
+        "--at",
+        "--record-on-finding",
+    )
+)
 _INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
 _SCENARIO = "input-bound"
 """What ``gputop demo`` plays unless another one is named."""
@@ -60,7 +74,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """
     parser, commands = _parser()
     words, job = split_job(argv)
-    options, unknown = parser.parse_known_args(_with_attach(words))
+    options, unknown = parser.parse_known_args(_with_attach(_with_times(words)))
     if unknown:
         known = commands.get(options.command, parser).option_names
         raise UsageError(f"{_not_known(unknown[0], options.command, known)} ({_HELP})")
@@ -69,7 +83,31 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     options.notices = []
     if options.inject and not options.pid:
         raise UsageError(f"--inject goes with a PID: it changes that process ({_HELP})")
+    _check_recording(options)
     return options
+
+
+def _check_recording(options: argparse.Namespace) -> None:
+    """Whether what is asked of a recording goes together."""
+    if options.at is not None and options.recording is None:
+        raise UsageError(f"--at goes with --from: it is a time of a recording ({_HELP})")
+    if options.recording is None:
+        return
+    if options.command not in (None, "attach", "diagnose") or options.inject or options.name:
+        raise UsageError(f"--from does not go with {options.command} ({_HELP})")
+    if options.incidents is not None:
+        raise UsageError(f"--record-on-finding goes with what is live, not with --from ({_HELP})")
+
+
+def _with_times(words: Sequence[str]) -> list[str]:
+    """``--at -5m`` as one word: argparse takes what begins with a dash for an option."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in _TIMES and word[:1] == "-" and word[1:2].isdecimal():
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _not_known(word: str, command: str | None, options: Sequence[str]) -> str:
@@ -91,7 +129,7 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
     for position, word in enumerate(words):
         if skip:
             skip = False
-        elif word in ("--interval", "--format", "--rules", "--timeout", "-i"):
+        elif word in _WITH_VALUE:
             skip = True
         elif word.removeprefix("-").isdecimal():
             words.insert(position, "attach")
@@ -113,6 +151,7 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     parser.add_argument("--version", action="version", version=f"gputop {__version__}")
     _add_viewing(parser, suppress=False)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    parser.set_defaults(recording=None, at=None, incidents=None)
     parser.set_defaults(without=[], pid=[], inject=False, note="", name=None, jobs=())
 
     attach = commands.add_parser(
@@ -127,6 +166,8 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     _add_viewing(attach, suppress=True)
     _add_reports(commands.add_parser)
 
+    add_record(commands.add_parser, _INTERVAL_HELP, _add_settings)
+    add_cut(commands.add_parser)
     add_run(commands)
     add_probe(commands, values.pid, FORMATS)
 
@@ -201,9 +242,9 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         "--for",
         dest="seconds",
         type=values.seconds,
-        default=30.0,
         metavar="SECONDS",
-        help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30)",
+        help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30); of a recording, how long before "
+        "its end or --at (600)",
     )
     _add_viewing(diagnose, suppress=True)
 
@@ -272,6 +313,28 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
         "run, 60 at most)",
     )
     parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
+    parser.add_argument(
+        "--from",
+        dest="recording",
+        default=default(None),
+        metavar="FILE",
+        help="with --once and diagnose: look at a recording, a segment or its name, not at this node",
+    )
+    parser.add_argument(
+        "--at",
+        type=moments.moment,
+        default=default(None),
+        metavar="TIME",
+        help=f"of the recording: {moments.HELP} (its end)",
+    )
+    parser.add_argument(
+        "--record-on-finding",
+        dest="incidents",
+        default=default(None),
+        metavar="DIR",
+        help="write the last 10 minutes to a new file there when an error becomes active (20 files and "
+        "200 MB at most: the oldest go)",
+    )
     parser.add_argument(
         "--ascii",
         action="store_true",

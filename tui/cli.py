@@ -56,6 +56,14 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.run import run
 
         return run(options)
+    if options.command == "record":
+        from .commands.record import record
+
+        return record(options)
+    if options.command == "cut":
+        from .commands.cut import cut_recording
+
+        return cut_recording(options)
     if options.command == "probe":
         from .commands.probe import probe
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -168,6 +169,7 @@ class StillWatch:
         """Of whom stacks were asked for, and for how long."""
         self.signals: list[tuple[int, int]] = []
         self.asked_environments: list[int] = []
+        self.saved: list[Path] = []
         self.exact_stacks: list[tuple[int, bool]] = []
         self.reply = Reply(command_id=1, ok=True)
         self.closed = False
@@ -221,6 +223,10 @@ class StillWatch:
     ) -> None:
         self.exact_stacks.append((process.pid, native))
         on_reply(self.reply)
+
+    def save_recording(self, folder: Path, on_done: Callable[[str], None]) -> None:
+        self.saved.append(folder)
+        on_done("saved")
 
     def close(self) -> None:
         self.closed = True

@@ -7,6 +7,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from rich.text import Text
@@ -185,6 +186,9 @@ class GputopApp(App[int]):
         seconds = self.reader.interval_after(step)
         self._watch.set_interval(seconds)
         self.tell(f"a sample every {seconds:g} s")
+
+    def action_save_recording(self) -> None:
+        self._watch.save_recording(Path.cwd(), self.tell_from_thread)
 
     def action_theme(self) -> None:
         self.theme = after(self.theme)

@@ -19,6 +19,7 @@ BINDINGS: tuple[BindingType, ...] = (
     Binding("a", "choose_job", "watch another job", show=False),
     Binding("plus,equals_sign", "interval(1)", "longer interval", show=False),
     Binding("minus", "interval(-1)", "shorter interval", show=False),
+    Binding("R", "save_recording", "save the last 10 minutes", show=False),
     Binding("t", "theme", "next theme", show=False),
     Binding("ctrl+c", "interrupt", "quit", show=False, priority=True),
     Binding("ctrl+z", "suspend_process", "suspend", show=False, priority=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import Namespace
 
 import msgspec
@@ -69,7 +70,9 @@ def diagnose(watch: Watch, options: Namespace) -> int:
     job: JobFrame | None = None
     looks_left = LAST_LOOKS
     try:
-        for judgement in until(watch, options.seconds, options.timeout):
+        # A recording ends by itself, at the time that was asked for.
+        seconds = options.seconds if options.recording is None else math.inf
+        for judgement in until(watch, seconds, options.timeout):
             found = None
             if asked is not None:
                 asked.follow(judgement.frame)

@@ -6,7 +6,9 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...probes.feeds.collector_feed import CollectorFeed
 from ...probes.feeds.protocol import Feed, FeedError
@@ -21,6 +23,11 @@ from ..console.thresholds import thresholds
 from ..drawing.missing import HELP_WITHOUT_DRIVER
 from ..session.watch import Watch
 
+if TYPE_CHECKING:
+    from ..session.flight_recorder import FlightRecorder
+
+LIVE_SECONDS, RECORDED_SECONDS = 30.0, 600.0
+"""That diagnose looks at, unless it is told."""
 FIRST_SECONDS = 2.0
 """So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""
 
@@ -31,6 +38,8 @@ def watch(options: Namespace) -> int:
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
+    if options.recording is not None and not once:
+        raise UsageError("--from goes with --once, and with diagnose")
     if once and not options.once and is_typed_at():
         terminal = os.environ.get("TERM") or "not set"
         complain(f"no screen can be drawn on this terminal (TERM is {terminal}): one frame as text")
@@ -51,6 +60,8 @@ def watch(options: Namespace) -> int:
 def report(options: Namespace) -> int:
     """What ``gputop diagnose`` and ``gputop stacks`` do; returns the exit code."""
     engine = Engine(make_rules(thresholds(options.settings)))
+    if options.command == "diagnose" and options.seconds is None:
+        options.seconds = LIVE_SECONDS if options.recording is None else RECORDED_SECONDS
     code = _choose(options, screen=False)
     if code is not None:
         return code
@@ -58,11 +69,14 @@ def report(options: Namespace) -> int:
         feed = _feed(options, once=False)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
-    watched = Watch(feed, engine, options.pid)
     if options.command == "stacks":
         from .stacks import print_stacks
 
-        return print_stacks(watched, options)
+        return print_stacks(Watch(feed, engine, options.pid), options)
+    flight = None
+    if options.incidents is not None:
+        flight = _flight(feed, options, on_notice=complain)
+    watched = Watch(feed, engine, options.pid, flight)
     from .diagnose import diagnose
 
     return diagnose(watched, options)
@@ -71,6 +85,8 @@ def report(options: Namespace) -> int:
 def _choose(options: Namespace, *, screen: bool) -> int | None:
     """Find the job of a command that is about one; the exit code where there is nothing to do."""
     if options.command not in ("attach", "stacks") and not options.pid:
+        return None
+    if options.recording is not None:
         return None
     from .job_choice import choose
 
@@ -90,7 +106,8 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
             feed.close()
             return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
-    watched = Watch(feed, engine, options.pid)
+    flight = _flight(feed, options, on_notice=lambda sentence: app.tell_from_thread(sentence))
+    watched = Watch(feed, engine, options.pid, flight)
     ascii_only = options.ascii or not output_is_utf8()
     app = GputopApp(watched, ascii_only=ascii_only, note=options.note, jobs=options.jobs)
     app.run()
@@ -118,7 +135,19 @@ def why_not(sample: Sample) -> str:
     return ""
 
 
+def _flight(feed: Feed, options: Namespace, on_notice: Callable[[str], object]) -> FlightRecorder:
+    """What keeps the last minutes, and writes them where the reader has said that it shall."""
+    from ..session.flight_recorder import FlightRecorder
+
+    folder = None if options.incidents is None else Path(options.incidents)
+    return FlightRecorder(incidents=folder, simulated=feed.simulated, on_notice=on_notice)
+
+
 def _feed(options: Namespace, once: bool) -> Feed:
+    if options.recording is not None:
+        from .recorded import recorded_feed
+
+        return recorded_feed(options, before_seconds=0.0 if once else options.seconds)
     if options.command == "demo":
         from ...probes.simulator import UnknownScenario
         from ...probes.simulator.feed import DemoFeed

@@ -36,6 +36,34 @@ def seconds(text: str) -> float:
     return number
 
 
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+_SPAN_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B?")
+_POWERS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
+LEAST_SIZE = 10_000_000
+
+
+def span(text: str) -> float:
+    """``90``, ``90s``, ``10m``, ``2h`` or ``7d``, in seconds."""
+    match = _SPAN.fullmatch(text)
+    seconds = float(match[1]) * _SPAN_SECONDS[match[2]] if match else 0.0
+    if not 1.0 <= seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 10m, 2h or 7d")
+    return seconds
+
+
+def size(text: str) -> int:
+    """``500M``, ``2G`` or ``4GiB``, in bytes."""
+    match = _SIZE.fullmatch(text)
+    unit = 1024 if match and match[3] else 1000
+    number = float(match[1]) * unit ** _POWERS[match[2]] if match else 0.0
+    if not LEAST_SIZE <= number < 1e18:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a size such as 500M, 2G or 4GiB, of at least 10M"
+        )
+    return int(number)
+
+
 def interval(text: str) -> float:
     """Between samples."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal, Protocol
 
 import msgspec
@@ -56,6 +57,7 @@ class WatchLike(Protocol):
     def take_exact_stack(
         self, process: ProcessFrame, *, native: bool, on_reply: Callable[[Reply], None]
     ) -> None: ...
+    def save_recording(self, folder: Path, on_done: Callable[[str], None]) -> None: ...
     def close(self) -> None: ...
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...probes.derive.cache import DeriveCache
 from ...probes.derive.frame import derive
@@ -28,6 +29,9 @@ from ...rules.engine import Engine
 from ...rules.finding import Judgement
 from ...rules.history import History
 
+if TYPE_CHECKING:
+    from .flight_recorder import FlightRecorder
+
 
 class Watch:
     """Judges everything that a feed brings.
@@ -36,10 +40,18 @@ class Watch:
         feed: closed by `close`.
         engine: used from the worker thread alone; its history may be looked at from any thread.
         pids: the processes that the feed was asked for.
+        flight: records what comes; closed by `close`.
     """
 
-    def __init__(self, feed: Feed, engine: Engine, pids: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        engine: Engine,
+        pids: Sequence[int] = (),
+        flight: FlightRecorder | None = None,
+    ) -> None:
         self._feed = feed
+        self._flight = flight
         self._asked = tuple(pids)
         self._engine = engine
         self._numbers = itertools.count(1)
@@ -101,6 +113,8 @@ class Watch:
                 continue
             frame = derive(frame, message, cache)
             judgement = self._engine.judge(frame)
+            if self._flight is not None:
+                self._flight.take(message, judgement)
             unclear = worth_a_look(judgement)
             if unclear:
                 self.take_stacks(unclear, LOOK_SECONDS)
@@ -177,9 +191,22 @@ class Watch:
         """Stop exactly that process for a moment and read its stack."""
         self._ask(TakeExactStack, process, on_reply, native=native)
 
-    def close(self) -> None:
-        """End it, in half a second at most, whatever hangs."""
-        self.stuck = self._feed.close()
+    def save_recording(self, folder: Path, on_done: Callable[[str], None]) -> None:
+        """Write the last minutes to a new file there; ``on_done`` takes a sentence, on another thread."""
+        if self._flight is None:
+            on_done("what is shown is not recorded")
+        else:
+            self._flight.save(folder, on_done)
+
+    def close(self, record_seconds: float = 0.2) -> None:
+        """End it, in half a second at most, whatever hangs.
+
+        Args:
+            record_seconds: that the recording may take besides, where there is one.
+        """
+        stuck = self._feed.close()
+        lost = "" if self._flight is None else self._flight.close(record_seconds)
+        self.stuck = "; ".join(filter(None, (stuck, lost)))
 
     def _next(self) -> int:
         return next(self._numbers)
