@@ -91,6 +91,8 @@ def _check_recording(options: argparse.Namespace) -> None:
     """Whether what is asked of a recording goes together."""
     if options.at is not None and options.recording is None:
         raise UsageError(f"--at goes with --from: it is a time of a recording ({_HELP})")
+    if options.incidents is not None and options.command == "stacks":
+        raise UsageError(f"--record-on-finding does not go with stacks ({_HELP})")
     if options.recording is None:
         return
     if options.command not in (None, "attach", "diagnose") or options.inject or options.name:

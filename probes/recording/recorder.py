@@ -50,7 +50,7 @@ class Recorder:
         writer: Writer | None = None,
         ring: Ring | None = None,
         incidents: Incidents | None = None,
-        on_notice: Callable[[str], None] = lambda _: None,
+        on_notice: Callable[[str], object] = lambda _: None,
     ) -> None:
         self.writer = writer
         self._ring = ring

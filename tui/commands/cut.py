@@ -11,6 +11,7 @@ from ...probes.recording.errors import RecordingError
 from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say
+from ..drawing.format import decimal
 from .recorded import open_recording, time_in
 
 
@@ -31,5 +32,5 @@ def cut_recording(options: Namespace) -> int:
             damage = recording.damage()
     except (FeedError, RecordingError) as error:
         return complain(str(error), COULD_NOT_LOOK)
-    say(f"{count} samples are in {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    say(f"{count} samples are in {path} ({decimal(path.stat().st_size)})")
     return complain(damage, OK) if damage else OK

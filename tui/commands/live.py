@@ -40,6 +40,8 @@ def watch(options: Namespace) -> int:
     once = options.once or not is_screen()
     if options.recording is not None and not once:
         raise UsageError("--from goes with --once, and with diagnose")
+    if options.incidents is not None and once:
+        raise UsageError("--record-on-finding goes with a screen, and with diagnose")
     if once and not options.once and is_typed_at():
         terminal = os.environ.get("TERM") or "not set"
         complain(f"no screen can be drawn on this terminal (TERM is {terminal}): one frame as text")
@@ -51,7 +53,9 @@ def watch(options: Namespace) -> int:
         if once:
             from .once import print_once
 
-            return print_once(Watch(feed, engine, options.pid), options)
+            code = print_once(Watch(feed, engine, options.pid), options)
+            _tell_damage(feed, options)
+            return code
         return _show(feed, engine, options)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
@@ -79,7 +83,16 @@ def report(options: Namespace) -> int:
     watched = Watch(feed, engine, options.pid, flight)
     from .diagnose import diagnose
 
-    return diagnose(watched, options)
+    code = diagnose(watched, options)
+    _tell_damage(feed, options)
+    return code
+
+
+def _tell_damage(feed: Feed, options: Namespace) -> None:
+    if options.recording is not None:
+        from .recorded import tell_damage
+
+        tell_damage(feed)
 
 
 def _choose(options: Namespace, *, screen: bool) -> int | None:

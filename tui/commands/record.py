@@ -24,7 +24,8 @@ from ...rules.finding import Judgement
 from ..console.exits import BY_SIGNAL, COULD_NOT_LOOK, OK, complain
 from ..console.output import say
 from ..console.thresholds import thresholds
-from ..drawing.format import duration
+from ..drawing.format import decimal, duration
+from ..drawing.missing import why_no_gpus
 from ..session.flight_recorder import FlightRecorder
 from ..session.watch import Watch
 
@@ -47,6 +48,8 @@ class _State:
 
     def take(self, judgement: Judgement) -> None:
         """One more has come."""
+        if self.newest is None and (why := why_no_gpus(judgement.frame)):
+            complain(f"{why}; the rest of this node is recorded")
         self.newest = judgement
 
     def end(self, reason: str) -> None:
@@ -65,7 +68,7 @@ class _State:
         parts = [
             f"{writer.recording.name}: {duration(time.monotonic() - self._began)}",
             f"{writer.samples} samples",
-            f"{writer.size_bytes / 1e6:.1f} MB",
+            decimal(writer.size_bytes),
         ]
         if self.newest is not None:
             parts.append(f"{len(self.newest.active)} findings active")
@@ -94,11 +97,11 @@ def record(options: Namespace) -> int:
 def _record(writer: Writer, engine: Engine, options: Namespace) -> int:
     wedged = ["nvml"] if wedged_collectors() else []
     feed = CollectorFeed(options.interval, without=wedged, pids=options.pid, restarts=True)
-    flight = FlightRecorder(writer=writer, on_notice=complain)
+    flight = FlightRecorder(writer=writer, on_notice=_say)
     watch = Watch(feed, engine, options.pid, flight)
     state = _State(writer, flight)
     with _until_signal(state):
-        watch.start(state.take, state.end, complain)
+        watch.start(state.take, state.end, _say)
         _wait(state, options.seconds)
         watch.close(_CLOSE_SECONDS)
     for line in filter(None, (state.ended, watch.stuck)):
@@ -120,6 +123,10 @@ def _wait(state: _State, seconds: float | None) -> None:
             break
     if terminal:
         _tell("\r\x1b[K")
+
+
+def _say(sentence: str) -> None:
+    complain(sentence)
 
 
 def _tell(text: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from ...probes.feeds.protocol import FeedError
+from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.replay import ReplayFeed
 from ...probes.recording.errors import RecordingError
 from ...probes.recording.recording import Recording
-from ..console.moments import Moment, span_words
+from ..console.exits import complain
+from ..console.moments import Moment, local, span_words
 
 SLACK_SECONDS = 10.0
 """So far outside of a recording a time may lie: a sample is never quite on time."""
@@ -58,7 +59,15 @@ def recorded_feed(options: Namespace, before_seconds: float = 0.0) -> ReplayFeed
     recording = open_recording(options.recording)
     try:
         at = time_in(recording, options.at)
+        span = local(at) if not before_seconds else span_words(at - before_seconds, at)
+        complain(f"recording {recording.title} of {recording.node}, {span}")
         return ReplayFeed(recording, start_seconds=at - before_seconds, end_seconds=at, paced=False)
     except BaseException:
         recording.close()
         raise
+
+
+def tell_damage(feed: Feed) -> None:
+    """Say what of a recording could not be read, where something could not."""
+    if isinstance(feed, ReplayFeed) and (damage := feed.recording.damage()):
+        complain(damage)

@@ -13,8 +13,8 @@ from .errors import UsageError
 Moment = Callable[[float, float], float]
 """Gives the Unix time, for a recording that begins and ends at two others."""
 
-_BEFORE = re.compile(r"-(\d+(?:\.\d+)?)([smhd]?)")
-_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+_BEFORE = re.compile(r"-(\d+(?:\.\d+)?)([smhd]?)", re.ASCII)
+_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", re.ASCII)
 _UNIT_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 HELP = "2026-11-30T22:10:05+01:00, 22:10:05 (of the recording's last day), or -5m (before its end)"
 

@@ -36,9 +36,9 @@ def seconds(text: str) -> float:
     return number
 
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)", re.ASCII)
 _SPAN_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B?")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B?", re.ASCII)
 _POWERS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
 LEAST_SIZE = 10_000_000
 

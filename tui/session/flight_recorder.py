@@ -38,7 +38,7 @@ class FlightRecorder:
         writer: Writer | None = None,
         incidents: Path | None = None,
         simulated: bool = False,
-        on_notice: Callable[[str], None] = lambda _: None,
+        on_notice: Callable[[str], object] = lambda _: None,
     ) -> None:
         self._marks: tuple[Mark, ...] = ()
         self._shown: tuple[object, ...] = ()
