@@ -42,13 +42,18 @@ class Incidents:
             self._due = now_seconds if saved is None else max(now_seconds, saved + SPACING_SECONDS)
             self._why = id
 
-    def save(self, ring: Ring, now_seconds: float) -> Path | None:
+    def save(self, ring: Ring, now_seconds: float, *, early: bool = False) -> Path | None:
         """Write what is due, if it is, and say where.
+
+        Args:
+            ring: the last minutes.
+            now_seconds: Unix time of its newest sample.
+            early: also what would be due later: nothing more comes.
 
         Raises:
             RecordingError: when it cannot be written.
         """
-        if self._due is None or now_seconds < self._due:
+        if self._due is None or (now_seconds < self._due and not early):
             return None
         self._due, self._saved = None, now_seconds
         path = self._folder / f"{_PREFIX}{self._why}-{moment(now_seconds)}{SUFFIX}"

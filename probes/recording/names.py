@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import calendar
 import re
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,6 +49,7 @@ def segments_of(recording: Path) -> list[SegmentName]:
 
 def _began(text: str) -> float:
     try:
-        return float(calendar.timegm(time.strptime(text, _MOMENT)))
+        began = datetime.strptime(text, _MOMENT).replace(tzinfo=UTC)
     except ValueError:
         return 0.0
+    return began.timestamp()

@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, Full, Queue
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..model.sample import Sample
 from .errors import RecordingError
-from .incidents import Incidents
 from .marks import ACTIVE, Mark
-from .ring import Ring
-from .writer import Writer
+
+if TYPE_CHECKING:  # whoever gives one has loaded it, and the screen needs a ring alone
+    from .incidents import Incidents
+    from .ring import Ring
+    from .writer import Writer
 
 QUEUE_SAMPLES = 30
 """More than that wait only where a disk hangs; a sample takes half a megabyte."""
@@ -58,6 +60,8 @@ class Recorder:
         self._on_notice = on_notice
         self._queue: Queue[_Taken | _Save | None] = Queue(QUEUE_SAMPLES)
         self._errors: set[tuple[str, str, str]] = set()
+        self._now = 0.0
+        """Unix time of the newest sample."""
         self._told = ""
         self.dropped_samples = 0
         """That came while the queue was full: the disk hangs."""
@@ -96,7 +100,8 @@ class Recorder:
         with contextlib.suppress(Full):
             self._queue.put(None, timeout=seconds)
         self._thread.join(max(0.0, deadline - time.monotonic()))
-        if self._thread.is_alive():
+        to_write = self.writer is not None or self._incidents is not None
+        if to_write and self._thread.is_alive():
             return "the recording hangs: what came last is not in it"
         return ""
 
@@ -122,6 +127,8 @@ class Recorder:
             else:
                 self._record(item)
             self._queue.task_done()
+        if self._ring is not None and self._incidents is not None:
+            self._save_incident(self._ring, self._incidents, early=True)
         if self.writer is not None:
             self.writer.close()
 
@@ -136,18 +143,21 @@ class Recorder:
         except (OverflowError, UnicodeEncodeError, TypeError) as error:
             self._tell(f"a sample has no form in a recording: {error}")
         if self._incidents is not None:
-            self._save_incident(self._ring, self._incidents, taken)
+            self._note_errors(self._incidents, taken)
+            self._save_incident(self._ring, self._incidents)
 
-    def _save_incident(self, ring: Ring, incidents: Incidents, taken: _Taken) -> None:
-        now = taken.sample.time_seconds
+    def _note_errors(self, incidents: Incidents, taken: _Taken) -> None:
+        self._now = taken.sample.time_seconds
         errors = {
             mark.key for mark in taken.marks if mark.state == ACTIVE and mark.severity == "error"
         }
         for id, *_ in sorted(errors - self._errors):
-            incidents.note(id, now)
+            incidents.note(id, self._now)
         self._errors = errors
+
+    def _save_incident(self, ring: Ring, incidents: Incidents, *, early: bool = False) -> None:
         try:
-            path = incidents.save(ring, now)
+            path = incidents.save(ring, self._now, early=early)
         except RecordingError as error:
             self._tell(str(error))
         else:

@@ -208,13 +208,8 @@ def _files(where: Path) -> tuple[Path, ...]:
     if not where.name:
         raise RecordingError(f"{str(where)!r} names no recording")
     for path in (where, where.with_name(f"{where.name}.gtop")):
-        try:
-            path.lstat()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except (OSError, ValueError):
-            pass  # whoever opens it learns why
-        return (path,)
+        if _is_there(path) and not (path.is_dir() and segments_of(where)):
+            return (path,)
     try:
         found = segments_of(where)
     except OSError as error:
@@ -222,6 +217,16 @@ def _files(where: Path) -> tuple[Path, ...]:
     if not found:
         raise RecordingError(f"there is no recording {where}, nor a segment of one with that name")
     return tuple(each.path for each in found)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        pass  # whoever opens it learns why
+    return True
 
 
 def _scanned(descriptor: int, path: Path) -> Index:

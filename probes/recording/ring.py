@@ -10,11 +10,10 @@ from ..model.sample import Sample
 from .block import BlockBuilder
 from .errors import RecordingError
 from .marks import Changes, Mark
-from .whole_file import write_file
 
 RING_SECONDS = 600.0
-MAX_BYTES = 6 << 20
-"""Of the compressed blocks: a node with thousands of processes has less than ten minutes."""
+MAX_BYTES = 7 << 19
+"""Of the compressed blocks: with all the rest 8 MiB. A node with thousands of processes has less than ten minutes."""
 BLOCK_SECONDS = 10.0
 
 
@@ -45,7 +44,8 @@ class Ring:
         self._builder = BlockBuilder(Changes(), simulated=simulated)
         self._blocks: deque[_Block] = deque()
         self.size_bytes = 0
-        self._last: Sample | None = None
+        self._last: tuple[str, float] | None = None
+        """Boot and moment of the newest sample."""
 
     def take(self, sample: Sample, marks: tuple[Mark, ...] = ()) -> None:
         """Take one more; those that were taken before are passed over.
@@ -55,12 +55,13 @@ class Ring:
         """
         last = self._last
         if last is not None:
-            if last.boot_id != sample.boot_id:
+            boot, monotonic = last
+            if boot != sample.boot_id:
                 self._finish()
-            elif sample.monotonic_seconds <= last.monotonic_seconds:
+            elif sample.monotonic_seconds <= monotonic:
                 return
         self._builder.add(sample, marks)
-        self._last = sample
+        self._last = (sample.boot_id, sample.monotonic_seconds)
         first = self._builder.begins
         seconds = sample.monotonic_seconds - first.monotonic_seconds if first else 0.0
         if self._builder.full or seconds + 1.1 * sample.interval_seconds >= BLOCK_SECONDS:
@@ -72,14 +73,15 @@ class Ring:
         if last is None or not len(self._builder):
             return
         block = self._builder.finish()
-        self._blocks.append(_Block(block, last.boot_id, last.monotonic_seconds))
+        self._blocks.append(_Block(block, *last))
         self.size_bytes += len(block)
         while len(self._blocks) > 1 and self._is_spare(self._blocks[0], last):
             self.size_bytes -= len(self._blocks.popleft().data)
 
-    def _is_spare(self, block: _Block, last: Sample) -> bool:
-        old = last.monotonic_seconds - block.last_monotonic > self._seconds
-        return (block.boot_id == last.boot_id and old) or self.size_bytes > self._max_bytes
+    def _is_spare(self, block: _Block, last: tuple[str, float]) -> bool:
+        boot, monotonic = last
+        old = boot == block.boot_id and monotonic - block.last_monotonic > self._seconds
+        return old or self.size_bytes > self._max_bytes
 
     def save(self, path: Path, *, force: bool = False) -> int:
         """Write it all to a new file, and say how many bytes that were.
@@ -87,6 +89,8 @@ class Ring:
         Raises:
             RecordingError: when there is nothing yet, or it cannot be written.
         """
+        from .whole_file import write_file  # most are never saved
+
         self._finish()
         if not self._blocks:
             raise RecordingError("there is nothing to save yet")

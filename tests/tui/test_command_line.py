@@ -63,7 +63,7 @@ def test_version() -> None:
 
 def test_help_names_every_command() -> None:
     shown = run("--help").stdout
-    for command in ("attach", "run", "probe", "demo", "rules", "collect"):
+    for command in ("attach", "run", "probe", "demo", "rules", "collect", "record", "cut"):
         assert command in shown
 
 

@@ -93,6 +93,10 @@ def diagnose(watch: Watch, options: Namespace) -> int:
         for line in filter(None, (watch.stuck, watch.cut_short)):
             complain(line)
     ended = has_ended(asked) if asked is not None and asked.ended else ""
+    if asked is not None and options.recording is not None and not asked.looks:
+        from .recorded import not_recorded
+
+        ended = not_recorded(asked.pid)
     if last is None or (asked is not None and job is None):
         return complain(ended or why_no_job(asked, last.frame if last else None), COULD_NOT_LOOK)
     return _tell(last, job, ended, options)

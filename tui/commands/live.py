@@ -152,8 +152,12 @@ def _flight(feed: Feed, options: Namespace, on_notice: Callable[[str], object]) 
     """What keeps the last minutes, and writes them where the reader has said that it shall."""
     from ..session.flight_recorder import FlightRecorder
 
-    folder = None if options.incidents is None else Path(options.incidents)
-    return FlightRecorder(incidents=folder, simulated=feed.simulated, on_notice=on_notice)
+    incidents = None
+    if options.incidents is not None:
+        from ...probes.recording.incidents import Incidents
+
+        incidents = Incidents(Path(options.incidents))
+    return FlightRecorder(incidents=incidents, simulated=feed.simulated, on_notice=on_notice)
 
 
 def _feed(options: Namespace, once: bool) -> Feed:

@@ -56,6 +56,10 @@ def print_once(watch: Watch, options: Namespace) -> int:
     if why and not options.pid and not judgement.frame.gpus:
         return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     unseen = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
+    if unseen and options.recording is not None:
+        from .recorded import not_recorded
+
+        return complain(not_recorded(unseen[0]), COULD_NOT_LOOK)
     if unseen:
         unread = why_processes_unread(judgement.frame)
         what = f"was not looked at: {unread}" if unread else "has ended"

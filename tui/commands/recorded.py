@@ -9,6 +9,7 @@ from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.replay import ReplayFeed
 from ...probes.recording.errors import RecordingError
 from ...probes.recording.recording import Recording
+from ..console.errors import UsageError
 from ..console.exits import complain
 from ..console.moments import Moment, local, span_words
 
@@ -35,12 +36,14 @@ def time_in(recording: Recording, moment: Moment | None) -> float:
 
     Raises:
         FeedError: when it lies outside of the recording.
-        UsageError: when it is no time of it.
     """
     begin, end = recording.begins_seconds, recording.ends_seconds
     if moment is None:
         return end
-    seconds = moment(begin, end)
+    try:
+        seconds = moment(begin, end)
+    except UsageError as error:
+        raise FeedError(str(error)) from error
     if not begin - SLACK_SECONDS <= seconds <= end + SLACK_SECONDS:
         raise FeedError(f"that time is not in the recording, which is {span_words(begin, end)}")
     return seconds
@@ -59,12 +62,18 @@ def recorded_feed(options: Namespace, before_seconds: float = 0.0) -> ReplayFeed
     recording = open_recording(options.recording)
     try:
         at = time_in(recording, options.at)
-        span = local(at) if not before_seconds else span_words(at - before_seconds, at)
+        begin = max(recording.begins_seconds, at - before_seconds)
+        span = span_words(begin, at) if before_seconds else local(at)
         complain(f"recording {recording.title} of {recording.node}, {span}")
         return ReplayFeed(recording, start_seconds=at - before_seconds, end_seconds=at, paced=False)
     except BaseException:
         recording.close()
         raise
+
+
+def not_recorded(pid: int) -> str:
+    """One sentence on a process that a recording does not have."""
+    return f"process {pid} is not in this part of the recording"
 
 
 def tell_damage(feed: Feed) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...probes.model.sample import Sample
-from ...probes.recording.incidents import Incidents
 from ...probes.recording.marks import Mark
-from ...probes.recording.names import moment
 from ...probes.recording.recorder import Recorder
 from ...probes.recording.ring import Ring
-from ...probes.recording.writer import Writer
 from ...rules.finding import Finding, Judgement
+
+if TYPE_CHECKING:  # what only some need is loaded by them: the screen starts with this
+    from ...probes.recording.incidents import Incidents
+    from ...probes.recording.writer import Writer
 
 _FRESH_SECONDS = 10.0
 """The evidence of a finding that goes on is kept anew so often."""
@@ -27,7 +29,7 @@ class FlightRecorder:
 
     Args:
         writer: of a recording that goes on; else the last ten minutes are kept in memory.
-        incidents: a folder into which they are written when an error becomes active.
+        incidents: write them when an error becomes active.
         simulated: nothing in the samples is real.
         on_notice: takes a sentence that the reader should see, on another thread.
     """
@@ -36,7 +38,7 @@ class FlightRecorder:
         self,
         *,
         writer: Writer | None = None,
-        incidents: Path | None = None,
+        incidents: Incidents | None = None,
         simulated: bool = False,
         on_notice: Callable[[str], object] = lambda _: None,
     ) -> None:
@@ -47,7 +49,7 @@ class FlightRecorder:
         self.recorder = Recorder(
             writer=writer,
             ring=None if writer else Ring(simulated=simulated),
-            incidents=None if incidents is None else Incidents(incidents),
+            incidents=incidents,
             on_notice=on_notice,
         )
 
@@ -70,6 +72,8 @@ class FlightRecorder:
 
     def save(self, folder: Path, on_done: Callable[[str], None]) -> None:
         """Write the last minutes to a new file; ``on_done`` takes a sentence, perhaps on another thread."""
+        from ...probes.recording.names import moment
+
         sample = self._newest
         if sample is None:
             on_done("there is nothing to save yet")

@@ -124,6 +124,18 @@ def test_an_error_writes_the_last_minutes_and_the_next_minute_once_more(tmp_path
     assert said == [f"the last minutes are saved in {path}" for path in (first, second)]
 
 
+def test_what_would_be_written_in_a_moment_is_written_at_the_end(tmp_path: Path) -> None:
+    recorder = Recorder(ring=Ring(), incidents=Incidents(tmp_path))
+    for number, sample in enumerate(samples(30)):
+        marks = [(mark("HW201"), number >= 5), (mark("HW205"), number >= 20)]
+        recorder.take(sample, tuple(each for each, there in marks if there))
+        while not recorder.idle:
+            time.sleep(0.001)
+    assert len(list(tmp_path.iterdir())) == 1
+    assert recorder.close(20) == ""
+    assert [times(path)[-1] for path in sorted(tmp_path.iterdir())] == [5, 29]
+
+
 def test_a_folder_of_incidents_is_bounded_and_only_ours_are_removed(tmp_path: Path) -> None:
     ring = Ring()
     for sample in samples(12):

@@ -318,6 +318,12 @@ def test_segments_are_read_in_their_order_by_the_name_of_the_recording(tmp_path:
         assert recording.title == "run"
 
 
+def test_a_folder_of_the_same_name_hides_no_recording(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    write_blocks(tmp_path / "run-20261031T000000Z-000.gtop", samples(3))
+    assert read(tmp_path / "run") == list(samples(3))
+
+
 def test_a_name_that_two_nodes_have_used_is_refused(tmp_path: Path) -> None:
     other = [replace(sample, node="elsewhere") for sample in samples(3)]
     write_blocks(tmp_path / "run-20261031T000000Z-000.gtop", samples(3))

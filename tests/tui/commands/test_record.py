@@ -128,6 +128,7 @@ def test_diagnosing_one_job_of_a_recording(recorded: Path) -> None:
     assert "r6" in done.stdout or "rank 6" in done.stdout
     nobody = gputop("diagnose", "1", "--from", "sim", cwd=recorded)
     assert (nobody.returncode, nobody.stdout) == (2, "")
+    assert nobody.stderr.endswith("gputop: process 1 is not in this part of the recording\n")
 
 
 def test_a_cut_is_a_recording_of_that_span(recorded: Path, tmp_path: Path) -> None:
