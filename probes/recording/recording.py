@@ -207,16 +207,18 @@ def _files(where: Path) -> tuple[Path, ...]:
     """The segments that are meant."""
     if not where.name:
         raise RecordingError(f"{str(where)!r} names no recording")
-    for path in (where, where.with_name(f"{where.name}.gtop")):
-        if _is_there(path) and not (path.is_dir() and segments_of(where)):
-            return (path,)
     try:
-        found = segments_of(where)
+        found = tuple(each.path for each in segments_of(where))
+        for path in (where, where.with_name(f"{where.name}.gtop")):
+            if _is_there(path) and not (found and path.is_dir()):
+                return (path,)
     except OSError as error:
+        if _is_there(where):
+            return (where,)  # whoever opens it learns why
         raise RecordingError(f"there is no recording {where}: {reason(error)}") from error
     if not found:
         raise RecordingError(f"there is no recording {where}, nor a segment of one with that name")
-    return tuple(each.path for each in found)
+    return found
 
 
 def _is_there(path: Path) -> bool:
@@ -225,7 +227,7 @@ def _is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError):
-        pass  # whoever opens it learns why
+        pass
     return True
 
 
