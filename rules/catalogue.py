@@ -20,25 +20,45 @@ from .device.utilization_low import UtilizationLow
 from .device.utilization_without_work import UtilizationWithoutWork
 from .device.xid import Xid
 from .distributed.all_ranks_wait import AllRanksWait
+from .distributed.checkpoint_cost import CheckpointCost
 from .distributed.checkpoint_holds_others import CheckpointHoldsOthers
 from .distributed.collective_mismatch import CollectiveMismatch
+from .distributed.communication_bound import CommunicationBound
 from .distributed.compile_holds_others import CompileHoldsOthers
 from .distributed.evaluation_holds_others import EvaluationHoldsOthers
+from .distributed.evaluation_share import EvaluationShare
+from .distributed.garbage_collection import GarbageCollection
+from .distributed.launch_bound import LaunchBound
 from .distributed.long_work_holds_others import LongWorkHoldsOthers
 from .distributed.rank_exited import RankExited
 from .distributed.rank_finished import RankFinished
 from .distributed.rank_not_advancing import RankNotAdvancing
 from .distributed.rank_stopped import RankStopped
+from .distributed.recompilation import Recompilation
+from .distributed.skipped_steps import SkippedSteps
 from .distributed.start_up_holds_others import StartUpHoldsOthers
+from .distributed.step_time_grown import StepTimeGrown
 from .distributed.straggler import Straggler
+from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
+from .environment.persistence_mode_off import PersistenceModeOff
+from .environment.slow_settings import SlowSettings
 from .host.cpu_throttling import CpuThrottling
 from .host.loader_deadlock import LoaderDeadlock
 from .host.numa_misplacement import NumaMisplacement
+from .host.open_files_near_limit import OpenFilesNearLimit
 from .host.process_in_d_state import ProcessInDState
 from .host.rank_blocked_in_io import RankBlockedInIo
+from .host.shared_memory_nearly_full import SharedMemoryNearlyFull
+from .host.storage_errors import StorageErrors
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
+from .input.copies_to_device_slow import CopiesToDeviceSlow
+from .input.input_bound import InputBound
+from .input.loader_cpu_bound import LoaderCpuBound
+from .input.loader_io_bound import LoaderIoBound
+from .input.loader_without_workers import LoaderWithoutWorkers
+from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
@@ -53,8 +73,15 @@ from .link.rdma_retransmissions import RdmaRetransmissions
 from .link.rdma_signal_errors import RdmaSignalErrors
 from .link.rdma_silent import RdmaSilent
 from .link.tcp_retransmissions import TcpRetransmissions
+from .memory.allocation_retries import AllocationRetries
 from .memory.device_memory_nearly_full import DeviceMemoryNearlyFull
+from .memory.host_memory_limit import HostMemoryLimit
+from .memory.memory_creep import MemoryCreep
+from .memory.memory_fragmented import MemoryFragmented
 from .memory.memory_held_by_no_process import MemoryHeldByNoProcess
+from .memory.near_out_of_memory import NearOutOfMemory
+from .memory.out_of_memory_kill import OutOfMemoryKill
+from .memory.uneven_memory import UnevenMemory
 from .rule import Rule
 
 RULES: tuple[type[Rule], ...] = (
@@ -65,6 +92,9 @@ RULES: tuple[type[Rule], ...] = (
     LoaderDeadlock,
     NumaMisplacement,
     RankBlockedInIo,
+    OpenFilesNearLimit,
+    SharedMemoryNearlyFull,
+    StorageErrors,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,
@@ -82,6 +112,13 @@ RULES: tuple[type[Rule], ...] = (
     BeyondRepair,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
+    AllocationRetries,
+    MemoryCreep,
+    MemoryFragmented,
+    NearOutOfMemory,
+    UnevenMemory,
+    HostMemoryLimit,
+    OutOfMemoryKill,
     CollectiveMismatch,
     AllRanksWait,
     RankNotAdvancing,
@@ -94,6 +131,15 @@ RULES: tuple[type[Rule], ...] = (
     RankFinished,
     LongWorkHoldsOthers,
     StartUpHoldsOthers,
+    CommunicationBound,
+    CheckpointCost,
+    EvaluationShare,
+    GarbageCollection,
+    Recompilation,
+    SkippedSteps,
+    StepTimeGrown,
+    LaunchBound,
+    UnevenMicroSteps,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,
@@ -108,7 +154,15 @@ RULES: tuple[type[Rule], ...] = (
     CollectivesOverEthernet,
     TcpRetransmissions,
     NvlinkRefused,
+    BusErrors,
     OtherTenant,
+    SlowSettings,
+    PersistenceModeOff,
+    InputBound,
+    LoaderWithoutWorkers,
+    LoaderCpuBound,
+    LoaderIoBound,
+    CopiesToDeviceSlow,
 )
 
 FAMILIES: dict[str, str] = {
@@ -118,6 +172,7 @@ FAMILIES: dict[str, str] = {
     "RUN4": "distributed",
     "LNK5": "link",
     "ENV6": "environment",
+    "INP7": "input",
 }
 """How the ids of a family begin → the folder of its rules."""
 

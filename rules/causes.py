@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
-from .finding import SEVERITY_ORDER, Finding, FindingRef, Subject, WaitPath
+from .finding import SEVERITY_ORDER, Finding, FindingRef, Price, Subject, WaitPath
 
 FindingKey = tuple[str, tuple[str, str]]
 _NO_PATHS: Mapping[FindingKey, WaitPath] = {}
 _NO_LIMITS: Mapping[str, Collection[str]] = {}
+_NO_WAITS: Mapping[FindingKey, Collection[str]] = {}
 _EVERYWHERE = frozenset({"host", "node"})
 _WHOLE_JOB = frozenset({"job", "cgroup"})
 
@@ -20,8 +22,9 @@ def with_causes(
     explains: Mapping[str, tuple[str, ...]],
     job_wide: Collection[str] = (),
     paths: Mapping[FindingKey, WaitPath] = _NO_PATHS,
-    only_through: Mapping[str, Collection[str]] = _NO_LIMITS,
-    can_explain: Callable[[Finding, Finding], bool] = lambda _cause, _symptom: True,
+    only_in: Mapping[str, Collection[str]] = _NO_LIMITS,
+    waits_in: Mapping[FindingKey, Collection[str]] = _NO_WAITS,
+    urgency: Callable[[Finding], Any] | None = None,
 ) -> tuple[Finding, ...]:
     """The same findings, linked, each symptom directly after its cause.
 
@@ -30,8 +33,9 @@ def with_causes(
         explains: rule id → ids of the rules whose findings it may explain.
         job_wide: ids of the rules whose findings may have their cause anywhere in their job.
         paths: of the findings that are about waiting: they explain what lies on the way to them.
-        only_through: rule id → in what a rank must wait for that rule to explain it.
-        can_explain: whether this cause can bring about this symptom, of a kind that it may explain.
+        only_in: rule id → what a path must go through for that rule to explain what waits on it.
+        waits_in: what the paths of those findings go through that are about waiting.
+        urgency: sorts them anew once causes have the prices of their symptoms; ``None``: they stay.
     """
     causes = [
         number
@@ -43,26 +47,50 @@ def with_causes(
     for number, symptom in enumerate(findings):
         for other in causes:
             cause = findings[other]
-            limit = only_through.get(cause.id)
+            limit = only_in.get(cause.id)
             if (
                 _may_explain(cause, symptom, explains, job_wide, paths.get(key_of(cause)))
-                and (limit is None or _waits_in(symptom, limit, paths))
-                and can_explain(cause, symptom)
+                and (limit is None or _depends_on(waits_in.get(key_of(symptom)), limit))
                 and not _leads_to(other, number, cause_of)
             ):
                 cause_of[number] = other
                 break
     if not cause_of:
-        return tuple(findings)
+        return tuple(findings if urgency is None else sorted(findings, key=urgency))
+    prices = _prices(findings, cause_of)
     linked = [
         msgspec.structs.replace(
             finding,
             explains=tuple(_ref(findings[s]) for s, c in cause_of.items() if c == number),
             explained_by=_ref(findings[cause_of[number]]) if number in cause_of else None,
+            price=prices[number],
         )
         for number, finding in enumerate(findings)
     ]
-    return tuple(linked[number] for number in _causes_first(len(findings), cause_of))
+    numbers: Sequence[int] = range(len(findings))
+    if urgency is not None:
+        numbers = sorted(numbers, key=lambda number: urgency(linked[number]))
+    return tuple(linked[number] for number in _causes_first(numbers, cause_of))
+
+
+def _prices(findings: Sequence[Finding], cause_of: Mapping[int, int]) -> list[Price]:
+    """A cause whose rule has worked out no price costs what the dearest of its symptoms does, and not their
+    sum: they are the same time seen from several sides."""
+    prices = [each.price for each in findings]
+    for number in range(len(findings)):
+        own, above = findings[number].price, cause_of.get(number)
+        while above is not None and own.lost_ratio is not None:
+            if findings[above].price.basis != "rule" and _dearer(own, prices[above]):
+                prices[above] = msgspec.structs.replace(own, basis="symptom")
+            above = cause_of.get(above)
+    return prices
+
+
+def _dearer(one: Price, other: Price) -> bool:
+    if other.lost_ratio is None:
+        return True
+    costs = (one.lost_gpu_seconds or 0.0, one.lost_ratio or 0.0)
+    return costs > (other.lost_gpu_seconds or 0.0, other.lost_ratio)
 
 
 def _may_explain(
@@ -92,11 +120,9 @@ def _on_the_way(cause: Subject, symptom: Subject, path: WaitPath) -> bool:
     return symptom.rank == cause.rank or symptom.rank in path.waiters
 
 
-def _waits_in(
-    symptom: Finding, limit: Collection[str], paths: Mapping[FindingKey, WaitPath]
-) -> bool:
-    path = paths.get(key_of(symptom))
-    return path is None or path.through in limit
+def _depends_on(through: Collection[str] | None, limit: Collection[str]) -> bool:
+    """Whether its path goes through one of these; what is not about waiting has none."""
+    return not through or any(each in limit for each in through)
 
 
 def key_of(finding: Finding) -> FindingKey:
@@ -126,7 +152,7 @@ def _leads_to(start: int, goal: int, cause_of: Mapping[int, int]) -> bool:
     return False
 
 
-def _causes_first(count: int, cause_of: Mapping[int, int]) -> list[int]:
+def _causes_first(numbers: Sequence[int], cause_of: Mapping[int, int]) -> list[int]:
     """Each cause before its symptoms, at the place of the most urgent of them all."""
     symptoms: dict[int | None, list[int]] = {}
     order: list[int] = []
@@ -141,9 +167,9 @@ def _causes_first(count: int, cause_of: Mapping[int, int]) -> list[int]:
         for symptom in symptoms.get(number, ()):
             place(symptom)
 
-    for number in range(count):
+    for number in numbers:
         symptoms.setdefault(cause_of.get(number), []).append(number)
-    for number in dict.fromkeys(map(root, range(count))):
+    for number in dict.fromkeys(map(root, numbers)):
         place(number)
     return order
 

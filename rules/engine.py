@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from ..probes.model.frame import Frame
+from ..probes.model.gpu_frames import stale_after_seconds
+from .account.book import AccountBook
 from .causes import with_causes
 from .finding import (
+    NO_PRICE,
     SEVERITY_ORDER,
+    Account,
     Finding,
     FindingState,
     Judgement,
     NotEvaluated,
+    Price,
     Severity,
     Verdict,
 )
 from .history import History
-from .ledger import Ledger
+from .job_labels import job_labels
+from .looks import Looks
+from .price import Meter
 from .rule import Rule, Scene
 from .unevaluated import failed_rule, why_not_evaluated
 
@@ -65,6 +72,9 @@ class _Case(msgspec.Struct):
     spans: dict[Severity, _Span] = msgspec.field(default_factory=dict[Severity, _Span])
     """Of each severity or worse; the lowest is the case's own."""
     active: bool = False
+    price: Price = NO_PRICE
+    """Of the newest moment in which it held."""
+    meter: Meter = msgspec.field(default_factory=Meter)
     counts_from: float = -math.inf
     """A change of cause passes its own hold-down, however old the state is that it names."""
 
@@ -107,6 +117,15 @@ class _Case(msgspec.Struct):
                 self._end(level, now, unknown=False)
         self.active = self.active or self.spans[_BASE].active
 
+    def cost(self, verdict: Verdict, frame: Frame, book: AccountBook) -> None:
+        """Add what it has cost since it held last; nothing for time in which nobody looked."""
+        span = self.spans.get(_BASE)
+        seconds = 0.0
+        if span is not None:
+            passed = frame.monotonic_seconds - span.last_held
+            seconds = min(passed, stale_after_seconds(frame.interval_seconds))
+        self.price = self.meter.price(self.rule, verdict, frame, seconds, book)
+
     def release(self, now: float, unknown: bool) -> bool:
         """The rule says that it does not hold, or cannot tell. Whether that ends the case."""
         for level in tuple(self.spans):
@@ -129,16 +148,18 @@ class Engine:
     def __init__(self, rules: Iterable[Rule], history: History | None = None) -> None:
         self._rules = tuple(rules)
         self._explains = {rule.id: rule.explains for rule in self._rules}
-        self._by_id = {rule.id: rule for rule in self._rules}
         self._job_wide = frozenset(rule.id for rule in self._rules if rule.job_wide)
-        self._only_through = {
+        self._only_in = {
             rule.id: rule.explains_waits_in for rule in self._rules if rule.explains_waits_in
         }
         self.history = history or History()
-        self._ledger = Ledger()
+        self._book = AccountBook()
+        self._looks = Looks()
         self.broken: dict[str, str] = {}
         """Rules that raised, with the reason; they are left out from then on."""
         self._cases: dict[_Key, _Case] = {}
+        self._labels: Mapping[str, str] = {}
+        """Of the jobs of the frame, where ranks need them."""
         self._cleared: list[tuple[float, Finding]] = []
         self._last: tuple[str, float] | None = None
         self._places: dict[int, tuple[int | None, str]] = {}
@@ -148,18 +169,20 @@ class Engine:
         """What the rules say now."""
         now = frame.monotonic_seconds
         if self._last is not None and (self._last[0] != frame.boot_id or now < self._last[1]):
-            self.begin_anew()
+            self._forget()
         self._last = (frame.boot_id, now)
         self.history.add(frame)
         for gpu in frame.gpus:
             if gpu.job_id is not None:
                 self._places[gpu.index] = (gpu.rank, gpu.job_id)
+        self._labels = job_labels(frame.jobs)
         scene = Scene(frame, self.history)
+        self._looks.begin(frame)
         held: set[_Key] = set()
         unknown: set[_Key] = set()
         not_evaluated: list[NotEvaluated] = []
         for rule in self._rules:
-            verdicts = () if rule.id in self.broken else self._verdicts(rule, scene)
+            verdicts = () if rule.id in self.broken else self._looked(rule, scene)
             self._apply(rule, verdicts, frame, held, unknown)
             why = self.broken.get(rule.id)
             cannot = failed_rule(rule, why) if why else why_not_evaluated(rule, verdicts)
@@ -173,7 +196,9 @@ class Engine:
             findings=findings,
             rules=len(self._rules),
             not_evaluated=tuple(not_evaluated),
-            accounts=self._ledger.accounts(frame, self.history, active),
+            accounts=_labeled_accounts(
+                self._book.accounts(frame, self.history, active), self._labels
+            ),
         )
 
     def _apply(
@@ -193,12 +218,13 @@ class Engine:
             if verdict.holds is None:
                 unknown.add(key)
                 continue
-            verdict = self._placed(verdict, frame)
+            verdict = _labeled(self._placed(verdict, frame), self._labels)
             case = self._cases.get(key)
             if case is None:
                 case = self._cases[key] = _Case(rule, verdict)
                 if self._changes_cause(case):
                     case.counts_from = now
+            case.cost(verdict, frame, self._book)
             case.hold(verdict, now)
             held.add(key)
 
@@ -237,6 +263,11 @@ class Engine:
             place = (None, jobs[0])
         return replace(verdict, subject=replace(subject, rank=place[0], job=place[1]))
 
+    def _looked(self, rule: Rule, scene: Scene) -> Sequence[Verdict]:
+        """What the rule says now, or said a moment ago where that is enough."""
+        standing = self._looks.standing(rule)
+        return self._looks.keep(rule, self._verdicts(rule, scene)) if standing is None else standing
+
     def _verdicts(self, rule: Rule, scene: Scene) -> Sequence[Verdict]:
         try:
             return tuple(rule.judge(scene))
@@ -267,33 +298,69 @@ class Engine:
         gone = [finding for _, finding in reversed(self._cleared)]
         present.sort(key=_urgency)
 
-        def can(cause: Finding, symptom: Finding) -> bool:
-            return self._by_id[cause.id].can_explain(symptom, frame)
-
         paths = {
             key: case.verdict.path
             for key, case in self._cases.items()
             if case.verdict.path is not None
         }
+        waits_in = {key: case.verdict.waits_in for key, case in self._cases.items()}
         linked = with_causes(
-            present, self._explains, self._job_wide, paths, self._only_through, can
+            present, self._explains, self._job_wide, paths, self._only_in, waits_in, _final_urgency
         )
         return (*linked, *gone)
 
-    def begin_anew(self) -> None:
-        """Forget what was before: what comes next does not follow from it."""
+    def _forget(self) -> None:
         self.history.clear()
-        self._ledger = Ledger()
+        self._book = AccountBook()
+        self._looks = Looks()
         self._cases.clear()
         self._cleared.clear()
         self._places.clear()
 
 
-def _urgency(finding: Finding) -> tuple[bool, int, bool, str, float]:
-    """What is about the whole host comes after what is about somebody in particular, and may wait for him."""
-    severity = SEVERITY_ORDER[finding.severity]
-    host_wide = finding.subject.kind == "host"
-    return (finding.state == "pending", severity, host_wide, finding.id, finding.since_seconds)
+def _labeled_accounts(
+    accounts: tuple[Account, ...], labels: Mapping[str, str]
+) -> tuple[Account, ...]:
+    if not labels:
+        return accounts
+    return tuple(
+        replace(each, subject=replace(each.subject, job_label=labels.get(each.subject.job or "")))
+        for each in accounts
+    )
+
+
+def _labeled(verdict: Verdict, labels: Mapping[str, str]) -> Verdict:
+    label = labels.get(verdict.subject.job or "")
+    if label == verdict.subject.job_label:
+        return verdict
+    return replace(verdict, subject=replace(verdict.subject, job_label=label))
+
+
+_Urgency = tuple[bool, int, bool, float, str, float]
+
+
+def _urgency(finding: Finding) -> _Urgency:
+    """What is about the whole host comes after what is about somebody in particular, and may wait for him.
+
+    A price that stands for whatever else goes on at the same time chooses no cause.
+    """
+    return _order(finding, finding.price if finding.price.basis == "rule" else NO_PRICE)
+
+
+def _final_urgency(finding: Finding) -> _Urgency:
+    """The same with every price: of causes, whose symptoms are known."""
+    return _order(finding, finding.price if finding.explained_by is None else NO_PRICE)
+
+
+def _order(finding: Finding, price: Price) -> _Urgency:
+    return (
+        finding.state == "pending",
+        SEVERITY_ORDER[finding.severity],
+        finding.subject.kind == "host",
+        -round(price.lost_ratio or 0.0, 1),  # coarse, so that what costs alike keeps its place
+        finding.id,
+        finding.since_seconds,
+    )
 
 
 def _cleared(finding: Finding, frame: Frame) -> Finding:
@@ -316,4 +383,5 @@ def _finding(case: _Case, frame: Frame) -> Finding:
         confidence=verdict.confidence,
         evidence=verdict.evidence,
         next_step=verdict.next_step or case.rule.next_step,
+        price=case.price,
     )

@@ -14,7 +14,8 @@ SEVERITY_ORDER: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 SubjectKind = Literal["gpu", "link", "rank", "job", "process", "cgroup", "host", "node"]
 FindingState = Literal["pending", "active", "cleared"]
-AccountWindow = Literal["last minute"]
+AccountWindow = Literal["last minute", "watch"]
+PriceBasis = Literal["rule", "account", "symptom", ""]
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +28,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     gpu: int | None = None
     """NVML index of the GPU concerned, where there is one."""
     job: str | None = None
+    job_label: str | None = None
+    """Short name of that job, where several jobs are here: ranks of the same number are told apart by it."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -38,7 +41,10 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """One number (or word) that proves the finding."""
 
     signal: str
-    """Field of the frame it was read from, or a plain name for a derived one."""
+    """Its name for programs: the field of the frame it was read from; of a derived one a name like those
+    of fields, with the unit at its end."""
+    label: str = ""
+    """For people, where the name does not make good words (`signal_named`)."""
     value: float | str | None
     threshold: float | None = None
     unit: str = ""
@@ -56,6 +62,7 @@ def compared(
     threshold: float | None,
     unit: str,
     *,
+    label: str = "",
     origin: Origin = "measured",
     mean_seconds: float | None = None,
 ) -> Evidence:
@@ -65,6 +72,7 @@ def compared(
         comparison = "≥" if value >= threshold else "<"
     return Evidence(
         signal=signal,
+        label=label,
         value=value,
         threshold=threshold,
         unit=unit,
@@ -80,11 +88,13 @@ def against_peers(
     peers: float | None,
     unit: str,
     *,
+    label: str = "",
     mean_seconds: float | None = None,
 ) -> Evidence:
     """A number beside the median of its peers."""
     return Evidence(
         signal=signal,
+        label=label,
         value=value,
         threshold=peers,
         unit=unit,
@@ -98,8 +108,6 @@ class WaitPath(msgspec.Struct, frozen=True):
 
     waiters: frozenset[int] = frozenset()
     """Ranks of its job whose paths lead to it."""
-    through: str = ""
-    """What its subject waits for: ``socket``, ``pipe``…"""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,8 +130,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     unknown_because: str = ""
     path: WaitPath | None = None
     """Where it is about waiting: then it explains what lies on the way to it, and nothing else."""
+    waits_in: frozenset[str] = frozenset()
+    """What its subject's path goes through: ``pipe``, ``network``, ``collective``…; empty: it is not about
+    waiting. A rule that says in what it brings about waits explains none in other things."""
     unavailable: str = ""
     """Why a signal that the rule needs is missing: then it is not evaluated, not only undecided."""
+    lost_ratio: float | None = None
+    """Share of its subject's time, and of those who wait for it, that would be won if it went away;
+    ``None``: then the entries of the account that its rule names in ``costs`` say."""
+    lost_origin: Origin = "measured"
+    """How that share is known."""
+    payers: frozenset[int] = frozenset()
+    """Ranks whose time it takes beside its own subject's, where the path does not say so."""
 
 
 class NotEvaluated(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,6 +158,24 @@ class FindingRef(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     subject: Subject
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """What would be won if a finding went away."""
+
+    lost_ratio: float | None = None
+    """Share of the time of those who pay; ``None``: ``reason`` says why nobody can say."""
+    lost_gpu_seconds: float | None = None
+    """The same over the time for which it has been seen, of all GPUs that it costs."""
+    origin: Origin | None = None
+    """How it is known."""
+    basis: PriceBasis = ""
+    """Worked out by its rule, read from the account of its subject, or that of its dearest symptom."""
+    reason: str = ""
+    """Why it cannot be priced."""
+
+
+NO_PRICE = Price(reason="nothing that is read tells how much time it takes")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,9 +202,21 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     next_step: str = ""
     short: str = ""
     """The name for a row of a table, where that itself is too long for one."""
+    price: Price = NO_PRICE
+    """What would be won if it went away."""
 
     @property
-    def suspected(self) -> bool:
+    def lost_ratio(self) -> float | None:
+        """Share of the time; ``None``: nobody can say."""
+        return self.price.lost_ratio
+
+    @property
+    def lost_gpu_seconds(self) -> float | None:
+        """So far."""
+        return self.price.lost_gpu_seconds
+
+    @property
+    def is_pending_cause(self) -> bool:
         """It is pending and would be news: a symptom of what is active already is none."""
         return self.state == "pending" and self.explained_by is None
 
@@ -190,9 +238,13 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     """Of a rank."""
     window: AccountWindow = "last minute"
     seconds: float
-    """How much of the window was seen."""
+    """How much of the window was seen; of a job that of all its GPUs (ranks, where they are on none)."""
     entries: dict[str, Entry] = {}
-    """``compute``, what was lost by the name of the loss, ``other``; and phases that the user named."""
+    """By the names of ``account.entries``; and phases that the user named."""
+    since_seconds: float | None = None
+    """Of a whole watch: Unix time at which its subject was first seen."""
+    unseen_seconds: float | None = None
+    """Of a whole watch: time that passed meanwhile without being read. It is in no entry."""
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +258,23 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     not_evaluated: tuple[NotEvaluated, ...] = ()
     """Those that cannot look now, on all or on some of what they are about."""
     accounts: tuple[Account, ...] = ()
-    """Where the time of each rank went."""
+    """Where the time of each rank, GPU and job went, in the last minute and since the watch began."""
+
+    def accounts_of(self, kind: SubjectKind, window: AccountWindow) -> tuple[Account, ...]:
+        """Those of one kind over one time."""
+        return tuple(
+            each for each in self.accounts if each.window == window and each.subject.kind == kind
+        )
+
+    def watch_of(self, kind: SubjectKind, name: str) -> Account | None:
+        """Of one subject since the watch of it began."""
+        found = (each for each in self.accounts_of(kind, "watch") if each.subject.id == name)
+        return next(found, None)
+
+    @property
+    def minutes(self) -> tuple[Account, ...]:
+        """Of the ranks, for the last minute."""
+        return self.accounts_of("rank", "last minute")
 
     @property
     def active(self) -> tuple[Finding, ...]:
@@ -219,6 +287,6 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(finding for finding in self.findings if finding.state == "pending")
 
     @property
-    def suspected(self) -> tuple[Finding, ...]:
+    def pending_causes(self) -> tuple[Finding, ...]:
         """Those that are."""
-        return tuple(finding for finding in self.findings if finding.suspected)
+        return tuple(finding for finding in self.findings if finding.is_pending_cause)

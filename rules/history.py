@@ -28,9 +28,14 @@ PROCESS_SIGNALS = (*kept("process"), "blocked")
 CGROUP_SIGNALS = kept("cgroup")
 PRESSURE_SIGNALS = kept("pressure")
 """Of control groups too."""
+LIMIT_SIGNALS = kept("limits")
+"""Of ranks too: what they may have only so much of."""
 PORT_SIGNALS = kept("port")
 """Of RDMA ports; besides, ``errors KIND``: counters of that kind since the start, added up."""
 RANK_SIGNALS = kept("rank")
+PROBE_SIGNALS = kept("probe")
+ALLOCATOR_SIGNALS = kept("allocator")
+"""Of ranks that have a probe, and of those on a GPU."""
 ERROR_KINDS: tuple[CounterKind, ...] = (
     "signal",
     "discard",
@@ -60,6 +65,8 @@ class History:
         """The columns of a subject's signals, in their order."""
         self._blocks: dict[tuple[str, str], Blocks] = {}
         """Means of the whole blocks of each column that pictures have asked for."""
+        self.stuck: frozenset[int] = frozenset()
+        """Pids of the ranks that are stuck in the newest frame."""
         self._forgotten = 0
         """How many moments there were before the oldest."""
         # Of the newest moment alone, since each keeps its means: several rules ask for the same.
@@ -93,11 +100,11 @@ class History:
         return self._series("host", signal)
 
     def rank(self, pid: int, signal: str) -> Series:
-        """A signal of `RANK_SIGNALS` or ``phase NAME`` (share) of a training process that has a probe."""
+        """A signal of `RANK_SIGNALS`, `PROBE_SIGNALS`, `ALLOCATOR_SIGNALS` or ``phase NAME`` (share) of a training process that has a probe."""
         return self._series(f"rank {pid}", signal)
 
     def process(self, pid: int, signal: str) -> Series:
-        """A signal of `PROCESS_SIGNALS`."""
+        """A signal of `PROCESS_SIGNALS` or `LIMIT_SIGNALS`."""
         return self._series(f"process {pid}", signal)
 
     def cgroup(self, path: str, signal: str) -> Series:
@@ -124,6 +131,7 @@ class History:
         self._rows.clear()
         self._blocks.clear()
         self._forgotten = 0
+        self.stuck = frozenset()
 
     def seconds(self) -> float:
         """How far back it goes."""
@@ -152,7 +160,9 @@ class History:
 
     def _mark_stalls(self, frame: Frame) -> None:
         """The time of a stuck rank is lost from its last step on, whatever phase it is stuck in."""
-        for rank in stuck_ranks(frame, self._typical_step):
+        stuck = stuck_ranks(frame, self._typical_step)
+        self.stuck = frozenset(rank.pid for rank in stuck)
+        for rank in stuck:
             stalled = self._columns.get((f"rank {rank.pid}", STALLED))
             if stalled is None:
                 continue
@@ -204,9 +214,12 @@ _of_host = _values_of(HOST_SIGNALS)
 _of_network = _values_of(NETWORK_SIGNALS)
 _of_process = _values_of(kept("process"))
 _of_cgroup = _values_of(CGROUP_SIGNALS)
+_of_limits = _values_of(LIMIT_SIGNALS)
 _of_pressure = _values_of(PRESSURE_SIGNALS)
 _of_port = _values_of(PORT_SIGNALS)
 _of_rank = _values_of(RANK_SIGNALS)
+_of_probe = _values_of(PROBE_SIGNALS)
+_of_allocator = _values_of(ALLOCATOR_SIGNALS)
 _ERROR_COLUMNS = tuple(f"errors {kind}" for kind in ERROR_KINDS)
 
 
@@ -231,6 +244,11 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
         for rank in job.ranks:
             subject = f"rank {rank.pid}"
             yield subject, RANK_SIGNALS, _of_rank(rank)
+            probe = frame.probe(rank.pid, rank.start_time_seconds)
+            if probe is not None:
+                yield subject, PROBE_SIGNALS, _of_probe(probe)
+                if probe.allocator is not None:
+                    yield subject, ALLOCATOR_SIGNALS, _of_allocator(probe.allocator)
             for phase, share in rank.phases.items():
                 yield subject, (f"phase {phase}",), (share,)
             if rank.phases:
@@ -239,6 +257,8 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
         if process.role in ("rank", "worker"):
             blocked = None if process.state is None else process.state == "D"
             yield f"process {process.pid}", PROCESS_SIGNALS, (*_of_process(process), blocked)
+    for limits in frame.limits:
+        yield f"process {limits.pid}", LIMIT_SIGNALS, _of_limits(limits)
     for placement in frame.placements:
         near = placement.runs_near
         off = None if near is None else not near

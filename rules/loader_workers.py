@@ -18,7 +18,7 @@ _OTHER_HELPERS = (
 
 
 def loader_workers(rank: RankFrame, frame: Frame) -> tuple[ProcessFrame, ...]:
-    """The rank's DataLoader workers.
+    """The rank's DataLoader workers that live.
 
     PyTorch names them ``pt_data_worker`` where it can; where none has that name, every child counts
     that is not known to be something else.
@@ -26,7 +26,7 @@ def loader_workers(rank: RankFrame, frame: Frame) -> tuple[ProcessFrame, ...]:
     if not rank.workers:
         return ()
     pids = set(rank.workers)
-    children = [process for process in frame.processes if process.pid in pids]
+    children = [each for each in frame.processes if each.pid in pids and each.state != "Z"]
     named = tuple(process for process in children if process.name == "pt_data_worker")
     return named or tuple(process for process in children if not _other(process))
 

@@ -8,8 +8,9 @@ from statistics import median
 from ..probes.model.frame import Frame
 from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.missing_reasons import NOT_COUNTED
+from ..probes.model.vocabulary import LONG_PHASES
 
-UNSETTLED_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
+UNSETTLED_PHASES = LONG_PHASES
 """While a rank is in one of these, low utilization and the like say nothing, and no step is due."""
 UNSETTLED_SECONDS = 600.0
 """Not for longer, though: by then PyTorch's collectives have timed out."""

@@ -19,11 +19,20 @@ from ..probes.model.gpu_frames import GpuFrame, stale_after_seconds
 from ..probes.model.host_frames import CgroupFrame, HostFrame
 from ..probes.model.job_frames import JobFrame, RankFrame
 from ..probes.model.process_frames import ProcessFrame
-from .finding import Finding, Severity, Subject, Verdict
+from .finding import Severity, Subject, Verdict
 from .history import History
 from .progress import is_unsettled
+from .waits.ranks import names_of
 
 _Made = TypeVar("_Made")
+NETWORK = "network"
+"""A path that leads to another host: over a socket or a mounted file system."""
+COLLECTIVE = "collective"
+"""A path that ends where somebody never came: no load of a host brings that about."""
+WORK = frozenset(
+    {"work", "lock", "file lock", "timer", "pipe", "socket", "file", "program", "itself"}
+)
+"""All that goes on more slowly on a host that lacks something."""
 
 
 class Threshold(msgspec.Struct, frozen=True):
@@ -58,7 +67,7 @@ class Rule(ABC):
     """A judge of one kind of fault. Stateless: the engine does the waiting."""
 
     id: ClassVar[str]
-    """HST 1xx, HW 2xx, MEM 3xx, RUN 4xx, LNK 5xx, ENV 6xx; never used again."""
+    """HST 1xx, HW 2xx, MEM 3xx, RUN 4xx, LNK 5xx, ENV 6xx, INP 7xx; never used again."""
     name: ClassVar[str]
     """The thing found, never the fix."""
     short: ClassVar[str] = ""
@@ -74,16 +83,27 @@ class Rule(ABC):
     thresholds: ClassVar[Mapping[str, Threshold]] = {}
     hold_seconds: ClassVar[float] = 30.0
     """How long it must hold before it counts."""
+    look_seconds: ClassVar[float] = 0.0
+    """How long a verdict stands before it looks again; 0: at each frame. A mean over 30 s does not change
+    within three, and who does not look costs nothing. When GPUs or ranks come or go all look anew."""
     clear_seconds: ClassVar[float] = 10.0
     """How long it must be gone before it is cleared."""
     explains: ClassVar[tuple[str, ...]] = ()
     """Ids of the findings that are its symptoms; its own id: lesser ones of its kind in the job."""
     explains_waits_in: ClassVar[frozenset[str]] = frozenset()
-    """Of what waits it explains those in these things alone: a network explains no pipe. Empty: all."""
+    """Of what waits it explains those alone whose path goes through one of these: a network explains no
+    pipe. Empty: all."""
     job_wide: ClassVar[bool] = False
     """Its cause may sit on another GPU or rank of the job; else it is sought on the same GPU."""
     about_waiting: ClassVar[bool] = False
     """It labels an end of the wait-for graph: of these one holds for a subject at a time."""
+    costs: ClassVar[tuple[str, ...]] = ()
+    """Entries of its subject's account (`account.entries`) that would go away with it: its price, where a
+    verdict gives none (``lost_ratio``)."""
+    costs_job: ClassVar[bool] = False
+    """All GPUs of its job pay that, and not those of its subject alone."""
+    unpriced: ClassVar[str] = ""
+    """Why it cannot be priced, where that is so."""
     next_step: ClassVar[str]
     """What to do now, one sentence."""
 
@@ -94,10 +114,6 @@ class Rule(ABC):
     @abstractmethod
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         """A verdict for each subject of its kind in the frame."""
-
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        """Whether a finding of a kind in ``explains`` can depend on what this rule finds."""
-        return True
 
     def _unmet(self, who: Subject, subject: Any) -> Verdict | None:
         """That it cannot run on this subject, and why; ``None`` where it can."""
@@ -136,16 +152,10 @@ class GpuRule(Rule):
         return Verdict(subject=subject, holds=None, unknown_because=why) if why else unmet
 
 
-def stands_still(finding: Finding) -> bool:
-    """Whether it tells of a GPU that only spins: somebody never came, which no load can bring about."""
-    return finding.id == "HW211" and finding.severity == "error"
-
-
 class HostRule(Rule):
     """A rule about the node without its GPUs."""
 
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        return not stands_still(symptom)
+    explains_waits_in = WORK
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         host = scene.frame.host
@@ -270,20 +280,32 @@ def unsettled(gpu: GpuFrame, frame: Frame) -> str:
     job = job_of(gpu, frame)
     for rank in job.ranks if job else ():
         if is_unsettled(rank):
-            return f"rank {rank.rank} of its job is in {rank.phase}"
+            return f"{names_of([rank])} of its job is in {rank.phase}"
     return ""
 
 
 def peers_of(gpu: GpuFrame, frame: Frame) -> tuple[GpuFrame, ...]:
-    """The other GPUs of its model that answer: those of its job, or all where it has none."""
+    """The other GPUs of its model that answer: those of its job, or all where it has none.
+
+    One that is split by MIG has those for peers that are split in the same way.
+    """
+    cut = _cut(gpu)
     return tuple(
         other
         for other in frame.gpus
         if other.index != gpu.index
         and other.status == "ok"
         and other.name == gpu.name
+        and _cut(other) == cut
         and (gpu.job_id is None or other.job_id == gpu.job_id)
     )
+
+
+def _cut(gpu: GpuFrame) -> tuple[str, ...] | None:
+    """The profiles of its instances; ``None``: it is whole."""
+    if not gpu.mig_mode and not gpu.migs:
+        return None
+    return tuple(sorted(mig.name or "" for mig in gpu.migs))
 
 
 def peer_median(gpu: GpuFrame, frame: Frame, signal: str) -> float | None:

@@ -74,10 +74,6 @@ def loaded_by(statement: str) -> set[str]:
             "import gputop.tui.commands.live, gputop.rules.catalogue",
             {"textual", "pynvml", "psutil", "torch"},
         ),
-        (
-            "import gputop.tui.session.flight_recorder, gputop.tui.commands.recorded",
-            {"textual", "pynvml", "psutil", "torch", "backports"},
-        ),
         ("import gputop.tui.commands.once", {"textual", "pynvml", "psutil", "torch"}),
         ("import gputop.tui.commands.job_choice", {"textual", "pynvml", "psutil", "torch"}),
         ("import gputop.tui.app.app", {"pynvml", "psutil", "torch"}),

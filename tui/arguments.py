@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -10,29 +11,18 @@ from .. import __version__
 from ..probes.collector.registry import names
 from ..probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from ..rules.suggestion import suggestion
-from .console import moments, values
+from .console import values
 from .console.errors import UsageError
 from .console.output import say
 from .job_arguments import add_inject, add_probe, add_run, split_job
-from .record_arguments import add_cut, add_record
+from .output_arguments import add_recordings, add_serve, add_source, add_stream
 
 FORMATS = ("text", "json")
 
 _HELP = "gputop --help shows all"
-_TIMES = ("--at", "--from", "--to")
-_WITH_VALUE = frozenset(
-    (
-        "--interval",
-        "--format",
-        "--rules",
-        "--timeout",
-        "-i",
-        "--from",
-        "--at",
-        "--record-on-finding",
-    )
-)
 _INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
+_DIAGNOSE_SECONDS = 30.0
+_BEFORE_END = re.compile(r"-\d[\d.]*[smh]?")
 _SCENARIO = "input-bound"
 """What ``gputop demo`` plays unless another one is named."""
 
@@ -73,43 +63,22 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         SystemExit: after ``--help`` and ``--version``, with code 0.
     """
     parser, commands = _parser()
-    words, job = split_job(argv)
-    options, unknown = parser.parse_known_args(_with_attach(_with_times(words)))
+    words, job = split_job(_with_times(argv))
+    options, unknown = parser.parse_known_args(_with_attach(words))
     if unknown:
         known = commands.get(options.command, parser).option_names
         raise UsageError(f"{_not_known(unknown[0], options.command, known)} ({_HELP})")
     options.pid = [pid for pid in options.pid if pid is not None]
     options.job = job
     options.notices = []
+    if options.command == "diagnose":
+        options.seconds_given = options.seconds is not None
+        options.seconds = options.seconds if options.seconds_given else _DIAGNOSE_SECONDS
+    if options.at and not options.source:
+        raise UsageError(f"--at goes with --from FILE ({_HELP})")
     if options.inject and not options.pid:
         raise UsageError(f"--inject goes with a PID: it changes that process ({_HELP})")
-    _check_recording(options)
     return options
-
-
-def _check_recording(options: argparse.Namespace) -> None:
-    """Whether what is asked of a recording goes together."""
-    if options.at is not None and options.recording is None:
-        raise UsageError(f"--at goes with --from: it is a time of a recording ({_HELP})")
-    if options.incidents is not None and options.command == "stacks":
-        raise UsageError(f"--record-on-finding does not go with stacks ({_HELP})")
-    if options.recording is None:
-        return
-    if options.command not in (None, "attach", "diagnose") or options.inject or options.name:
-        raise UsageError(f"--from does not go with {options.command} ({_HELP})")
-    if options.incidents is not None:
-        raise UsageError(f"--record-on-finding goes with what is live, not with --from ({_HELP})")
-
-
-def _with_times(words: Sequence[str]) -> list[str]:
-    """``--at -5m`` as one word: argparse takes what begins with a dash for an option."""
-    joined: list[str] = []
-    for word in words:
-        if joined and joined[-1] in _TIMES and word[:1] == "-" and word[1:2].isdecimal():
-            joined[-1] += f"={word}"
-        else:
-            joined.append(word)
-    return joined
 
 
 def _not_known(word: str, command: str | None, options: Sequence[str]) -> str:
@@ -124,6 +93,17 @@ def _listed(choices: Sequence[str]) -> str:
     return f"{', '.join(choices[:-1])} or {choices[-1]}"
 
 
+def _with_times(argv: Sequence[str]) -> list[str]:
+    """``--at -5m``: a time before the end, which looks like an option."""
+    words: list[str] = []
+    for word in argv:
+        if words and words[-1] in ("--at", "--from", "--to") and _BEFORE_END.fullmatch(word):
+            words[-1] += f"={word}"
+        else:
+            words.append(word)
+    return words
+
+
 def _with_attach(argv: Sequence[str]) -> list[str]:
     """Where the first word that is no option is a number, ``attach`` is meant."""
     words = list(argv)
@@ -131,7 +111,7 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
     for position, word in enumerate(words):
         if skip:
             skip = False
-        elif word in _WITH_VALUE:
+        elif word in ("--interval", "--format", "--rules", "--timeout", "-i"):
             skip = True
         elif word.removeprefix("-").isdecimal():
             words.insert(position, "attach")
@@ -152,9 +132,19 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     )
     parser.add_argument("--version", action="version", version=f"gputop {__version__}")
     _add_viewing(parser, suppress=False)
+    add_source(parser, lambda value: value)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    parser.set_defaults(recording=None, at=None, incidents=None)
-    parser.set_defaults(without=[], pid=[], inject=False, note="", name=None, jobs=())
+    parser.set_defaults(
+        without=[],
+        pid=[],
+        inject=False,
+        note="",
+        name=None,
+        jobs=(),
+        scenario=None,
+        source=None,
+        at=None,
+    )
 
     attach = commands.add_parser(
         "attach",
@@ -168,8 +158,6 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     _add_viewing(attach, suppress=True)
     _add_reports(commands.add_parser)
 
-    add_record(commands.add_parser, _INTERVAL_HELP, _add_settings)
-    add_cut(commands.add_parser)
     add_run(commands)
     add_probe(commands, values.pid, FORMATS)
 
@@ -199,6 +187,10 @@ def _parser() -> tuple[_Parser, Mapping[str, _Parser]]:
     )
     rules.add_argument("rule", nargs="?", metavar="ID", help="of one rule, such as HW201 (all)")
     _add_settings(rules, argparse.SUPPRESS)
+
+    add_serve(commands.add_parser, _add_viewing)
+    add_recordings(commands.add_parser, _add_viewing)
+    add_stream(commands.add_parser, _add_viewing)
 
     collect = commands.add_parser(
         "collect",
@@ -236,7 +228,7 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         description="Watch for a while without a screen, then print what is wrong, the numbers that "
         "prove it, and what each rank does.",
         epilog="Exit codes: 0 nothing certain was found, 1 something is wrong, 2 it could not look or the "
-        "process has ended and nothing was found, 64 wrong usage.",
+        "process has exited and nothing was found, 64 wrong usage.",
         allow_abbrev=False,
     )
     _add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")
@@ -244,11 +236,12 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         "--for",
         dest="seconds",
         type=values.seconds,
+        default=None,
         metavar="SECONDS",
-        help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30); of a recording, how long before "
-        "its end or --at (600)",
+        help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30; of a recording its last 600)",
     )
     _add_viewing(diagnose, suppress=True)
+    add_source(diagnose, lambda _: argparse.SUPPRESS)
 
     stacks = add(
         "stacks",
@@ -316,26 +309,10 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
     )
     parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
     parser.add_argument(
-        "--from",
-        dest="recording",
-        default=default(None),
-        metavar="FILE",
-        help="with --once and diagnose: look at a recording, a segment or its name, not at this node",
-    )
-    parser.add_argument(
-        "--at",
-        type=moments.moment,
-        default=default(None),
-        metavar="TIME",
-        help=f"of the recording: {moments.HELP} (its end)",
-    )
-    parser.add_argument(
         "--record-on-finding",
-        dest="incidents",
         default=default(None),
         metavar="DIR",
-        help="write the last 10 minutes to a new file there when an error becomes active (20 files and "
-        "200 MB at most: the oldest go)",
+        help="write the last ten minutes into this folder when an error is found (key w: now)",
     )
     parser.add_argument(
         "--ascii",

@@ -56,14 +56,6 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.run import run
 
         return run(options)
-    if options.command == "record":
-        from .commands.record import record
-
-        return record(options)
-    if options.command == "cut":
-        from .commands.cut import cut_recording
-
-        return cut_recording(options)
     if options.command == "probe":
         from .commands.probe import probe
 
@@ -82,7 +74,15 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.doctor import examine
 
         return examine(options)
-    if options.command in ("diagnose", "stacks"):
+    if options.command == "serve" and options.generated:
+        from .commands.serve import print_generated
+
+        return print_generated(options.generated)
+    if options.command == "cut":
+        from .commands.cut import cut
+
+        return cut(options)
+    if options.command in ("diagnose", "stacks", "serve", "record", "stream"):
         from .commands.live import report
 
         return report(options)

@@ -196,8 +196,8 @@ def _kernel_log() -> AccessMethod:
     return AccessMethod(
         name="kernel log",
         open=not reason,
-        gives="OOM kills and Xids from before gputop began",
-        cost="milliseconds, when a rank has been killed",
+        gives="Xids, AER, OOM kills and storage errors, also from before gputop began",
+        cost="milliseconds, every other second",
         reason=reason,
     )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import pwd
 from pathlib import Path
 
 from ..sources.procfs.files import read_file
 from ..sources.procfs.text import parse_stat, parse_status
+from ..sources.procfs.users import system_name
 
 _MOST_OFFERED = 3
 
@@ -23,7 +23,7 @@ def refusal(pid: int, root: Path = Path("/")) -> str:
     if stat.kernel_thread:
         return f"process {pid} ({stat.name}) is a thread of the kernel: there is no job in it"
     if stat.state in "ZX" and (stat.threads or 0) <= 1:
-        return f"process {pid} ({stat.name}) has ended, and its parent has not taken notice yet"
+        return f"process {pid} ({stat.name}) has exited, and its parent has not taken notice yet"
     return ""
 
 
@@ -78,13 +78,6 @@ def caution(pid: int, root: Path = Path("/"), viewer: int | None = None) -> str:
     if owner is None or viewer in (0, owner):
         return ""
     return (
-        f"process {pid} belongs to {_name_of(owner)}: its environment, and with it its rank, "
+        f"process {pid} belongs to {system_name(owner) or f'user {owner}'}: its environment, and with it its rank, "
         "is hidden from you"
     )
-
-
-def _name_of(user_id: int) -> str:
-    try:
-        return pwd.getpwuid(user_id).pw_name
-    except KeyError:
-        return f"user {user_id}"

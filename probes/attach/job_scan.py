@@ -1,7 +1,7 @@
 """The jobs of this node, whether or not they are on a GPU that the driver shows: one look at all processes.
 
-Launchers, Python processes whose environment names a rank, and Python processes with a GPU open. Of other
-users' processes without rights only the launchers are reported from the rest.
+Launchers, Python processes whose environment names a rank, and those with a GPU open or in a process group.
+Of other users' processes without rights only the launchers are reported from the rest.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ..jobs.command_line import is_gputop, kind_of, python_of
+from ..jobs.command_line import is_gputop, is_python_file, kind_of, python_of, untitled
 from ..jobs.grouping import group_jobs
 from ..jobs.ownership import jobs_of
 from ..jobs.rank_identity import Identity, identity_of
 from ..model.job_frames import JobFrame
 from ..model.process_readings import ProcessReading
 from ..sources.processes.gpu_files import open_gpus
+from ..sources.processes.group_threads import in_process_group
 from ..sources.processes.source import ProcessSource
 from ..sources.procfs.environment import parse_environment
 from ..sources.procfs.files import read_file
@@ -102,15 +103,24 @@ def _candidate(folder: str, pid: int, on_gpus: bool) -> _Candidate | None:
         command = parse_command(read_file(f"{folder}/cmdline", _COMMAND_BYTES))
     except OSError:
         return None
+    if python_of(command) is None:
+        command = untitled(command, titled=_is_python(folder))
     kind = kind_of(command)
     if kind == "launcher":
         return _Candidate(stat.parent_pid, None, launcher=True)
     if kind != "program" or python_of(command) is None or is_gputop(command):
         return None
     identity = _identity(folder, pid, command)
-    if identity is None and not (on_gpus and open_gpus(f"{folder}/fd")):
-        return None
-    return _Candidate(stat.parent_pid, identity, launcher=False)
+    if identity is not None or (on_gpus and open_gpus(f"{folder}/fd")) or in_process_group(folder):
+        return _Candidate(stat.parent_pid, identity, launcher=False)
+    return None
+
+
+def _is_python(folder: str) -> bool:
+    try:
+        return is_python_file(os.readlink(f"{folder}/exe"))  # noqa: PTH115
+    except OSError:
+        return False
 
 
 def _identity(folder: str, pid: int, command: tuple[str, ...]) -> Identity | None:

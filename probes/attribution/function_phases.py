@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..model.stack_places import PROBE_FOLDER
+
 SEEN, READ = "seen", "read"
 
 
@@ -38,9 +40,6 @@ STARTUP = (
     Row("startup", "imports modules", "<frozen importlib._bootstrap>", "*"),
     Row("startup", "imports modules", "importlib/_bootstrap.py", "*", READ),
 )
-
-PROBE_FOLDER = "probes/inprocess/"
-"""Of our own code inside the job, below whatever gputop's own folder is called there."""
 
 THIN = (
     Row("", "", PROBE_FOLDER, "*"),

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from ..model.rank_readings import Stack, StackFrameReading
-from .function_phases import INNERMOST, PROBE_FOLDER, STARTUP, THIN, WHOLE, Row
+from ..model.stack_places import is_probe
+from .function_phases import INNERMOST, STARTUP, THIN, WHOLE, Row
 
 _MARGIN_SIGMAS = 1.96
-_LIBRARIES = frozenset(
-    {"torch", "lightning", "pytorch_lightning", "lightning_fabric", "transformers", "accelerate"}
-    | {"deepspeed", "megatron", "vllm", "sglang", "jax", "jaxlib", "flax", "optax", "orbax"}
-    | {"safetensors", "numpy", "datasets", "tokenizers", "PIL", "torchvision", "torchdata", "ray"}
-    | {"wandb", "tqdm", "mlflow", "tensorboard", "composer", "apex", "transformer_engine"}
-)
 
 
 class Said(NamedTuple):
@@ -77,23 +71,7 @@ def margin(share: float, samples: int) -> float:
 
 def without_probe(stack: Stack) -> Stack:
     """The stack as it would be without gputop in the job: the probe wraps functions of torch."""
-    return tuple(frame for frame in stack if not _is_probe(frame.file))
-
-
-def own_frame(stack: Stack) -> StackFrameReading | None:
-    """The innermost function that is the user's and no library's; where a stall is sought first."""
-    return next((frame for frame in stack if is_own(frame)), None)
-
-
-def is_own(frame: StackFrameReading) -> bool:
-    """Whether it is the user's function, and no library's."""
-    return _is_own(frame.file)
-
-
-def place_of(frame: StackFrameReading) -> str:
-    """A frame for people: ``load_batch (train.py:88)``."""
-    line = "" if frame.line is None else f":{frame.line}"
-    return f"{frame.name} ({frame.file}{line})"
+    return tuple(frame for frame in stack if not is_probe(frame.file))
 
 
 def _innermost(frames: Sequence[StackFrameReading]) -> Said | None:
@@ -102,19 +80,6 @@ def _innermost(frames: Sequence[StackFrameReading]) -> Said | None:
         if row is not None:
             return Said(row.phase, row.doing)
     return None
-
-
-def _is_probe(file: str) -> bool:
-    return f"/{PROBE_FOLDER}" in f"/{file}"
-
-
-@lru_cache(maxsize=256)
-def _is_own(file: str) -> bool:
-    first = file.lstrip("/").split("/", 1)[0].removesuffix(".py")
-    library = _is_probe(file) or first in _LIBRARIES or first in sys.stdlib_module_names
-    return not (
-        library or file.startswith("<") or "/site-packages/" in file or "/lib/python" in file
-    )
 
 
 def _first(rows: tuple[Row, ...], frame: StackFrameReading) -> Row | None:

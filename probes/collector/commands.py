@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from ..sources.procfs.target import TargetError, environment_of, send_signal
+from ..sources.requests import Requests
 from ..sources.stack_requests import StackRequests
 from ..sources.stacks.exact_stack import take_exact
 from ..sources.watchlist import Watchlist
@@ -17,6 +18,7 @@ from ..wire.command import (
     Command,
     Detach,
     Dump,
+    LookAtWaits,
     SendSignal,
     SetInterval,
     ShowEnvironment,
@@ -34,6 +36,7 @@ def obey(
     collector: Collector,
     watchlist: Watchlist,
     requests: StackRequests,
+    waits: Requests,
     send: Callable[[Message], None],
 ) -> None:
     """Do it, and answer; what takes long answers later, from a thread of its own.
@@ -43,6 +46,7 @@ def obey(
         collector: whose turns it may change.
         watchlist: of processes.
         requests: for stacks.
+        waits: requests for what processes wait for.
         send: takes the answer.
     """
     ok, message = True, ""
@@ -60,6 +64,9 @@ def obey(
         case TakeStacks(pids=wanted, seconds=seconds, shares=shares):
             if requests.want(wanted, seconds, shares=shares):
                 collector.hurry()  # a request that is renewed, as with every sample, must not bring one
+        case LookAtWaits(pids=wanted, seconds=seconds):
+            if waits.want(wanted, seconds):
+                collector.hurry()
         case Dump():
             collector.hurry()
         case TakeExactStack():

@@ -16,6 +16,7 @@ from pathlib import Path
 from ... import __version__
 from ..model.sample import WIRE_SCHEMA_VERSION, Sample
 from ..sources.context import Context
+from ..sources.requests import Requests
 from ..sources.stack_requests import StackRequests
 from ..sources.watchlist import Watchlist
 from ..wire.codec import Message, Splitter, WireError, decode_command, encode
@@ -63,10 +64,17 @@ def collect(
             pid=os.getpid(),
         )
     )
-    requests = StackRequests()
-    obey = partial(_obey, collector=collector, watchlist=watchlist, requests=requests, send=send)
+    requests, waits = StackRequests(), Requests()
+    obey = partial(
+        _obey,
+        collector=collector,
+        watchlist=watchlist,
+        requests=requests,
+        waits=waits,
+        send=send,
+    )
     threading.Thread(target=_listen, args=(obey,), name="commands", daemon=True).start()
-    context = Context(watchlist, requests, collector.add)
+    context = Context(watchlist, requests, collector.add, waits)
     _add(chosen(first=True, without=without), collector, context)
     rest = partial(_add, chosen(first=False, without=without), collector, context)
     if pids:
@@ -143,13 +151,21 @@ def _obey(
     collector: Collector,
     watchlist: Watchlist,
     requests: StackRequests,
+    waits: Requests,
     send: Callable[[Message], None],
 ) -> None:
     if isinstance(command, Stop):
         _end()
     from .commands import obey  # with what they load, which no first picture needs
 
-    obey(command, collector=collector, watchlist=watchlist, requests=requests, send=send)
+    obey(
+        command,
+        collector=collector,
+        watchlist=watchlist,
+        requests=requests,
+        waits=waits,
+        send=send,
+    )
 
 
 def _on_signal(_number: int, _frame: object) -> None:

@@ -39,12 +39,15 @@ LINES = (
     Line("processes", "processes.source:make", ("processes",), True, "processes"),
     Line("host", "host.source:make", ("host",), True, "host"),
     Line("threads", "processes.threads:make", ("threads", "exits"), False, "processes"),
+    Line("limits", "processes.limits:make", ("limits",), False, "processes"),
     Line("stacks", "stacks.source:make", ("stacks",), False, "processes"),
+    Line("waits", "waits.source:make", ("waits",), False, "processes"),
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),
     Line("inprocess", "page.source:make", ("probes",), False, "inprocess"),
     Line("cgroups", "host.cgroup:make", ("cgroups",), False, "cgroups"),
     Line("pressure", "host.pressure:make", ("pressures",), False, "pressure"),
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
+    Line("kernel log", "kernel_log.source:make", ("xids", "kernel_events"), False, "kernel log"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),
 )
@@ -66,11 +69,13 @@ def make(line: Line, context: Context) -> Source:
     module, _, function = line.factory.partition(":")
     try:
         source: Source = getattr(import_module(f"{_SOURCES}.{module}"), function)(context)
-    except Exception as error:
+    except BaseException as error:  # a library that calls exit() ends no collector
         import logging
 
+        from ..sources.protocol import failure_words
+
         logging.getLogger(__name__).exception("source %s cannot be made", line.name)
-        return _Unusable(line.name, f"cannot be used: {type(error).__name__}: {error}")
+        return _Unusable(line.name, f"cannot be used: {failure_words(error)}")
     return source
 
 

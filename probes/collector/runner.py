@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from ..model.sample import SourceState, SourceStatus
 from ..scheduling.thread_wait import ThreadWait
 from ..scheduling.words import starved_sentence
-from ..sources.protocol import Part, Source, SourceError
+from ..sources.protocol import Part, Source, SourceError, failure_words
 from .sound import sound
 
 
@@ -134,11 +134,13 @@ class SourceRunner:
                 state, reason = "failed", _refusal(refused)
         except SourceError as error:
             state, reason = error.status, error.reason
-        except Exception as error:
+        except (
+            BaseException
+        ) as error:  # SystemExit too would end this thread, and leave it busy for ever
             import logging  # nothing fails in a usual start
 
             logging.getLogger(__name__).exception("source %s failed", self.name)
-            state, reason = "failed", f"{type(error).__name__}: {error}"
+            state, reason = "failed", failure_words(error)
         with self._lock:
             if parts is not None:
                 self._parts, self._read_at = parts, self._clock()

@@ -13,6 +13,7 @@ from ..model.rank_activity import ActivityFrame
 from ..model.rank_readings import DUMPS_SECONDS, StackReading, ThreadReading, ThreadsReading
 from ..model.reading import Key, key_of
 from ..model.sample import Sample
+from ..model.vocabulary import LONG_PHASES
 from ..model.wait_kinds import wait_kind
 
 STILL_CORES = 0.02
@@ -24,6 +25,9 @@ POLL_CORES = 0.025
 POLLS_PER_SECOND = 2000.0
 """Whoever looks for a file every 50 ms needs less than that, and a training step more. A store's client
 looks every millisecond."""
+ASKS_CORES = 0.05
+LEAST_ASKS_PER_SECOND = 50.0
+"""Python asks for its interpreter every 5 ms."""
 BUSY_CORES = 0.5
 """On a node whose cores are all taken, a thread that never waits still gets about so much."""
 
@@ -54,7 +58,7 @@ class _Seen:
         self._ranks_before = {
             key_of(rank): rank for job in (previous.jobs if previous else ()) for rank in job.ranks
         }
-        self._processes = {process.pid: process for process in processes}
+        self._living = {each.pid: each for each in processes if each.state != "Z"}
 
     def rank(self, rank: RankFrame) -> RankFrame:
         key = key_of(rank)
@@ -68,13 +72,15 @@ class _Seen:
         elif stacks is None and self._why_no_stacks:
             rank = replace(rank, missing={**rank.missing, "stack": self._why_no_stacks})
         if rank.phase is None and rank.activity is not None:
-            children = [self._processes[pid] for pid in rank.workers if pid in self._processes]
+            children = [self._living[pid] for pid in rank.workers if pid in self._living]
             # Loaded for the first rank without a probe: most first frames have none.
             from ..attribution.thread_phase import guess
 
-            reported = guess(rank.activity, self._processes.get(rank.pid), children)
+            reported = guess(rank.activity, self._living.get(rank.pid), children)
             rank = _with_phase(rank, reported.phase, reported.doing, inferred=True)
-        return self._aged(rank, before)
+        rank = self._aged(rank, before)
+        longest = _longest_phases(rank, before)
+        return rank if longest == rank.longest_phases else replace(rank, longest_phases=longest)
 
     def _holds(self, stacks: StackReading, rank: RankFrame) -> bool:
         """Whether stacks still tell where it is: of one that stands still all that were taken since,
@@ -82,7 +88,7 @@ class _Seen:
         activity = rank.activity
         if activity is not None and activity.still_since_seconds is not None:
             return activity.still_since_seconds <= stacks.monotonic_seconds
-        polls = activity.polls_since_seconds if activity else None
+        polls = (activity.polls_since_seconds or activity.asks_since_seconds) if activity else None
         if polls is not None and polls <= stacks.monotonic_seconds:
             return True
         return self._now - stacks.monotonic_seconds <= DUMPS_SECONDS
@@ -91,8 +97,9 @@ class _Seen:
         reason = stacks.refusal or ("" if stacks.main_stacks else stacks.failure)
         if reason:
             return replace(rank, missing={**rank.missing, "stack": reason})
-        from ..attribution.stack_phase import OTHER, own_frame, place_of, vote
+        from ..attribution.stack_phase import OTHER, vote
         from ..attribution.thread_phase import asleep
+        from ..model.stack_places import own_frame, place_of
 
         found = vote(stacks.main_stacks)
         if found is None:
@@ -126,6 +133,17 @@ class _Seen:
             phase_age_seconds=max(seen, still),
             phase_unbroken_seconds=_unbroken(rank.activity, seen, self._now),
         )
+
+
+def _longest_phases(rank: RankFrame, before: RankFrame | None) -> dict[str, float]:
+    """With the one that has just ended, where that was a long one by its nature."""
+    if before is None:
+        return {}
+    known, phase, age = before.longest_phases, before.phase, before.phase_age_seconds or 0.0
+    goes_on = rank.phase == phase and (rank.phase_age_seconds or 0.0) >= age
+    if phase not in LONG_PHASES or goes_on or age <= known.get(phase, 0.0):
+        return known
+    return {**known, phase: age}
 
 
 def _unbroken(activity: ActivityFrame | None, seen: float, now: float) -> float | None:
@@ -186,8 +204,13 @@ def _activity(
     sleeps = main.state == "S" and wait_kind(main.wait_channel) == "timer"
     woke = main.state == "R" and last is not None and last.polls_since_seconds is not None
     polls = not still and (sleeps or woke)
-    polls &= cores is not None and cores < POLL_CORES
+    polls &= cores is not None and _smoothed(cores, last) < POLL_CORES
     polls &= switches is not None and switches < POLLS_PER_SECOND
+    awake = main.state == "R" or main.wait_channel is None  # just now
+    asked = awake and last is not None and last.asks_since_seconds is not None
+    asks = not still and (wait_kind(main.wait_channel) == "lock" or asked)
+    asks &= cores is not None and cores < ASKS_CORES
+    asks &= switches is not None and LEAST_ASKS_PER_SECOND <= switches < POLLS_PER_SECOND
     began = before.monotonic_seconds if before else None
     moved = last.moved_seconds if last else 0.0
     return ActivityFrame(
@@ -200,8 +223,16 @@ def _activity(
         still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
         busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
         polls_since_seconds=((last and last.polls_since_seconds) or began) if polls else None,
+        asks_since_seconds=((last and last.asks_since_seconds) or began) if asks else None,
         moved_seconds=moved if still or not known else moved + seconds,
     )
+
+
+def _smoothed(cores: float, last: ActivityFrame | None) -> float:
+    """Of one that polled before, the mean of two looks: a few ticks may fall into the same second."""
+    if last is None or last.polls_since_seconds is None or last.cpu_cores is None:
+        return cores
+    return (cores + last.cpu_cores) / 2
 
 
 def _autograd(threads: Sequence[ThreadReading], before: ThreadsReading, seconds: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from ..model.frame import Frame
-from ..model.job_frames import JobFrame, exited_rank
+from ..model.job_frames import JobFrame, RankFrame, exited_rank
 from ..model.rank_activity import ExitedRank
 from ..model.reading import Key, key_of
 from ..model.sample import Sample
@@ -24,7 +24,7 @@ def exited_ranks(previous: Frame | None, current: Sample) -> tuple[ExitedRank, .
     known: dict[Key, ExitedRank] = {key_of(gone): gone for gone in previous.exited_ranks}
     places = {key_of(gone): gone for gone in previous.pending_exits}
     for job in previous.jobs:
-        places.update({key_of(rank): exited_rank(rank, job, 0.0) for rank in job.ranks})
+        places.update({key_of(rank): _exited(rank, job, 0.0, previous) for rank in job.ranks})
     for ended in current.exits:
         key = key_of(ended)
         if key in known or key not in places:
@@ -59,9 +59,18 @@ def pending_exits(
         if key_of(each) not in settled and now - each.monotonic_seconds < PENDING_EXIT_SECONDS
     ]
     awaited += [
-        exited_rank(rank, job, now)
+        _exited(rank, job, now, previous)
         for job in previous.jobs
         for rank in job.ranks
         if key_of(rank) not in settled
     ]
     return tuple(awaited[-_MOST_PENDING:])
+
+
+def _exited(
+    rank: RankFrame, job: JobFrame, monotonic_seconds: float, previous: Frame
+) -> ExitedRank:
+    process = previous.process(rank.pid)
+    return replace(
+        exited_rank(rank, job, monotonic_seconds), cgroup=process.cgroup if process else None
+    )

@@ -24,6 +24,7 @@ from .port import derive_ports
 from .process import derive_processes
 from .rank_history import append_reading
 from .topology import derive_topology, makes_topology
+from .xids import derive_xids
 
 
 def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = None) -> Frame:
@@ -77,12 +78,15 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
             extend(ProbeFrame, probe, age_seconds=_age(probe.monotonic_seconds, current))
             for probe in current.probes
         ),
+        limits=current.limits,
+        waits=current.waits,
         threads=current.threads,
         stacks=current.stacks,
         communicators=current.communicators,
         exited_ranks=exited,
         pending_exits=pending_exits(previous, current, jobs, exited),
-        xids=current.xids,
+        xids=derive_xids(current.xids, current.gpus),
+        kernel_events=current.kernel_events,
         starvation=current.starvation,
         rank_histories=tuple(rank_histories.values()),
         sources=tuple(
@@ -119,6 +123,8 @@ def _makes_groups(sample: Sample) -> object:
                 process.environment_inherited,
                 process.attached,
                 process.in_process_group,
+                process.titled,
+                process.ray_job,
                 process.gpu_minors,
                 process.cgroup,
                 process.working_directory,

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ..attribution.stack_phase import OTHER, Said, own_frame, phase_of, without_probe
+from ..attribution.stack_phase import OTHER, Said, phase_of, without_probe
 from ..model.frame import Frame
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.rank_readings import Stack, StackReading
 from ..model.reading import key_of
+from ..model.stack_places import own_frame
 
 
 class StackGroup(msgspec.Struct, frozen=True, kw_only=True):

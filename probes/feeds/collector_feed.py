@@ -142,8 +142,8 @@ class CollectorFeed:
         gone = sorted((self._seen & watched) - there)
         self._seen = watched & there
         if gone and not self._seen:
-            self.title = f"pid {gone[0]} has ended"
-        return [Notice(f"process {pid} has ended") for pid in gone]
+            self.title = f"pid {gone[0]} has exited"
+        return [Notice(f"process {pid} has exited") for pid in gone]
 
     def _restart(self, why: str, backoff: Backoff) -> Iterator[Notice]:
         """Wait, and start another collector, until one can be started."""

@@ -24,29 +24,25 @@ class Notice(NamedTuple):
     sentence: str
 
 
-class Jumped(NamedTuple):
-    """What comes next does not follow from what came before: it is of another time."""
-
-    past_samples: int
-    """So many samples of the past come first, at once."""
-
-
 class Feed(Protocol):
     """A stream of samples of one node."""
 
-    title: str
-    """What it is, for the top line: ``live``, ``demo input-bound``…"""
     simulated: bool
     """Nothing in it can be signalled."""
     past_samples: int
     """So many samples of the past come first, at once."""
 
     @property
+    def title(self) -> str:
+        """What it is by now, for the top line: ``live``, ``demo input-bound``, ``pid 812 has exited``…"""
+        ...
+
+    @property
     def pids(self) -> tuple[int, ...]:
         """Of the processes that make it: when it is silent, see first whether they are run."""
         ...
 
-    def messages(self) -> Iterator[Sample | Reply | Notice | Jumped]:
+    def messages(self) -> Iterator[Sample | Reply | Notice]:
         """Everything that arrives, in order; may block. Ends after `close`.
 
         Raises:

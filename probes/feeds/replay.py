@@ -1,265 +1,146 @@
-"""A recording as a feed: played at its own pace or another, paused, stepped, and from any time on.
-
-For who builds on it:
-
-- ``messages`` is iterated on one thread; everything else may be called from any thread, at any time.
-- The samples of the minute before come first, at once: as many as ``past_samples`` says at the start, and
-  as many as ``Jumped.past_samples`` says after each jump. The one behind them is the one that was asked for.
-- ``marks`` are the findings as they were judged live with the sample that ``messages`` yielded last; read
-  it where the sample is taken, before the next one is asked for.
-- ``position_seconds`` is the time of that sample. At the end of the recording it waits for a jump, unless
-  it is not paced: then it ends.
-"""
+"""A recording as a feed: its past at once, then sample by sample at the pace that was asked for."""
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from ..model.sample import Sample
-from ..recording.block import Kept
-from ..recording.cursor import Cursor
-from ..recording.marks import Event, Mark
 from ..recording.recording import Recording
+from ..recording.segment import RecordingError
 from ..wire.command import Command
-from .protocol import FeedError, Jumped, Notice
+from .protocol import FeedError, Notice
 
-_CLOSE_SECONDS = 0.3
-WARM_UP_SECONDS = 60.0
-"""Of the past, which rates and findings are worked out from."""
-LONGEST_GAP_SECONDS = 10.0
-"""A hole in the recording is not waited for longer than that."""
-
-
-class _Following(NamedTuple):
-    kept: Kept
-    place: tuple[int, int]
+PAST_SECONDS = 60.0
+"""So much before the moment that is shown is judged first: what lasts needs its time to count."""
+_LONGEST_PAUSE_SECONDS = 5.0
+"""Of a gap in the recording no more is waited for."""
+_NEXT_SECONDS = 1.0
+LEAST_SPEED, MOST_SPEED = 0.1, 100.0
 
 
 class ReplayFeed:
-    """Plays a recording, which it closes in the end.
+    """Plays a recording; nothing in it can be signalled or asked, but one can move in it.
 
     Args:
-        recording: what to play.
-        start_seconds: Unix time from which on; ``None``: the beginning.
-        end_seconds: Unix time of the last sample; ``None``: the end.
-        paced: wait between samples as long as it took then; else all come at once, and it ends.
-        warm_up_seconds: so much of the past comes first, here and after each jump.
+        recording: what is played.
+        at_seconds: Unix time of the first moment that is shown.
+        past_seconds: how much before a moment comes first, at once.
+        speed: how many of its seconds pass in one; 0: nothing comes after that moment, and the feed ends.
     """
 
     simulated = True
-    pids: tuple[int, ...] = ()
 
     def __init__(
         self,
         recording: Recording,
+        at_seconds: float,
         *,
-        start_seconds: float | None = None,
-        end_seconds: float | None = None,
-        paced: bool = True,
-        warm_up_seconds: float = WARM_UP_SECONDS,
+        past_seconds: float = PAST_SECONDS,
+        speed: float = 0.0,
     ) -> None:
-        self.title = f"recording {recording.title}"
-        self.recording = recording
-        self._end = math.inf if end_seconds is None else end_seconds
-        self._paced = paced
-        self._warm_up = warm_up_seconds
-        self._cursor = Cursor(recording)
-        self._changed = threading.Condition()
-        self._wanted: float | None = None
-        self._steps = 0
-        self._paused = False
-        self._speed = 1.0
+        self._recording = recording
+        self._past = past_seconds
+        self._now = at_seconds
+        self._target: float | None = at_seconds
+        self.speed = speed
+        self.paused = False
         self._closed = False
-        self._reading = threading.Lock()
-        """Held while the files are read, which must not be closed then."""
-        self._told = ""
-        self.marks: tuple[Mark, ...] = ()
-        self.position_seconds = recording.begins_seconds if start_seconds is None else start_seconds
-        self._first = self._from(self.position_seconds)
-        self.past_samples = max(0, len(self._first) - 1)
+        self._wake = threading.Event()
+        self.title = f"replay of {recording.node}"
+        self.past_samples = 0
 
     @property
-    def begins_seconds(self) -> float:
-        """Unix time of the first sample that can be gone to."""
-        return self.recording.begins_seconds
+    def pids(self) -> tuple[int, ...]:
+        return ()
 
-    @property
-    def ends_seconds(self) -> float:
-        """Unix time of the last one."""
-        return min(self._end, self.recording.ends_seconds)
+    def pause(self) -> bool:
+        """Stand still, or go on; whether it stands still now."""
+        self.paused = not self.paused
+        self._wake.set()
+        return self.paused
 
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """When findings became active and were found gone, as judged live."""
-        return self.recording.events
+    def seek(self, seconds: float) -> float:
+        """Go so far back or on; returns the Unix time that is shown then."""
+        target = (self._now if self._target is None else self._target) + seconds
+        self._target = min(self._recording.last_seconds, max(self._recording.first_seconds, target))
+        self._wake.set()
+        return self._target
 
-    @property
-    def paused(self) -> bool:
-        """Whether it stands still until it is asked for something."""
-        return self._paused
-
-    @property
-    def speed(self) -> float:
-        """How many recorded seconds pass in one."""
-        return self._speed
-
-    def pause(self, paused: bool = True) -> None:
-        """Stand still, or go on."""
-        with self._changed:
-            self._paused = paused
-            self._changed.notify_all()
-
-    def set_speed(self, speed: float) -> None:
-        """Let so many recorded seconds pass in one; more than 0."""
-        with self._changed:
-            self._speed = speed
-            self._changed.notify_all()
-
-    def seek(self, time_seconds: float) -> None:
-        """Go to the last sample that is not later than this Unix time; to the first, where all are."""
-        with self._changed:
-            self._wanted, self._steps = time_seconds, 0
-            self._changed.notify_all()
-
-    def step(self, steps: int = 1) -> None:
-        """Go so many samples on, or back where it is less than 0; also while paused."""
-        with self._changed:
-            self._steps += steps
-            self._changed.notify_all()
-
-    def messages(self) -> Iterator[Sample | Jumped | Notice]:
-        for kept in self._first:
-            yield self._passed(kept)
-        self._first = []
-        while not self._closed:
-            following = self._following()
-            yield from self._damage()
-            match self._wait(following):
-                case float(wanted):
-                    yield from self._jump(wanted)
-                case int(steps) if steps < 0:
-                    yield from self._jump(self._back(-steps))
-                case _ if following is not None:
-                    self._cursor.place = following.place
-                    yield self._passed(following.kept)
-                case _ if not self._paced:
-                    return
-                case _:
-                    pass
-
-    def send(self, command: Command) -> None:
-        """Nothing can be asked of the past."""
-
-    def close(self) -> str:
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        # Where a file hangs, the end of the program closes it.
-        if self._reading.acquire(timeout=_CLOSE_SECONDS):
-            self.recording.close()
-            self._reading.release()
+    def seek_finding(self) -> str:
+        """Go to where the next finding began; its words, empty where there is none."""
+        now = self._now if self._target is None else self._target
+        for mark in self._recording.marks():
+            if mark.began and mark.time_seconds > now + _NEXT_SECONDS:
+                self.seek(mark.time_seconds - now)
+                return f"{mark.rule} {mark.name}, {mark.subject}"
         return ""
 
-    def _damage(self) -> Iterator[Notice]:
-        """What could not be read so far, where that has become more."""
-        damage = self.recording.damage()
-        if damage != self._told:
-            self._told = damage
-            yield Notice(damage)
+    def set_speed(self, factor: float) -> float:
+        """So many times as fast; returns how fast that is."""
+        self.speed = min(MOST_SPEED, max(LEAST_SPEED, self.speed * factor))
+        self._wake.set()
+        return self.speed
 
-    def _jump(self, time_seconds: float) -> Iterator[Sample | Jumped]:
-        past = self._from(time_seconds)
-        yield Jumped(max(0, len(past) - 1))
-        for kept in past:
-            yield self._passed(kept)
+    def messages(self) -> Iterator[Sample | Notice]:
+        try:
+            yield from self._messages()
+        except RecordingError as error:
+            raise FeedError(str(error)) from error
 
-    def _passed(self, kept: Kept) -> Sample:
-        self.marks = kept.marks
-        self.position_seconds = kept.sample.time_seconds
-        return kept.sample
+    def send(self, command: Command) -> None:
+        """Nobody is there who could do it."""
 
-    def _wait(self, following: _Following | None) -> float | int:
-        """Wait until something is to be done: go to a time, or so many samples on or back."""
-        came = time.monotonic()
-        with self._changed:
-            while not self._closed:
-                if self._wanted is not None:
-                    wanted, self._wanted = self._wanted, None
-                    return wanted
-                if self._steps:
-                    steps = self._steps if self._steps < 0 else 1
-                    self._steps -= steps
-                    return steps
-                left = self._due_seconds(following) - (time.monotonic() - came)
-                if left <= 0:
-                    return 1
-                self._changed.wait(None if left == math.inf else left)
-        return 0
+    def close(self) -> str:
+        self._closed = True
+        self._wake.set()
+        return ""
 
-    def _due_seconds(self, following: _Following | None) -> float:
-        """How long after the sample before the next one is due."""
-        if not self._paced:
-            return 0.0
-        if self._paused or following is None:
-            return math.inf
-        gap = following.kept.sample.time_seconds - self.position_seconds
-        return min(max(0.0, gap), LONGEST_GAP_SECONDS) / self._speed
+    def _messages(self) -> Iterator[Sample | Notice]:
+        for sentence in self._recording.unreadable:
+            yield Notice(sentence)
+        while not self._closed:
+            if self._target is not None:
+                yield from self._jump()
+                if not self.speed:
+                    return
+            yield from self._play()
+            if not self._closed and self._target is None:
+                yield Notice("the recording ends here")
+                self._wait(None)
 
-    def _following(self) -> _Following | None:
-        """The next sample, where there is one; the cursor stays."""
-        with self._reading:
+    def _jump(self) -> Iterator[Sample]:
+        """All of the past of the moment at once, so that it is judged with what went before."""
+        target, self._target = self._target, None
+        if target is None:
+            return
+        self._now = target
+        for sample in self._recording.samples(target - self._past, target):
             if self._closed:
-                return None
-            place = self._cursor.place
-            kept = self._cursor.on()
-            following = None if kept is None else _Following(kept, self._cursor.place)
-            self._cursor.place = place
-        if following is None or following.kept.sample.time_seconds > self._end:
-            return None
-        return following
+                return
+            yield sample
 
-    def _back(self, steps: int) -> float:
-        """Unix time of the sample so many before this one."""
-        wanted = self.position_seconds
-        with self._reading:
-            for _ in range(steps):
-                kept = None if self._closed else self._cursor.back()
-                if kept is None:
-                    break
-                wanted = kept.sample.time_seconds
-        return wanted
+    def _play(self) -> Iterator[Sample]:
+        """From now on, until it is moved or ends."""
+        for sample in self._recording.samples(self._now, self._recording.last_seconds):
+            if sample.time_seconds <= self._now:
+                continue
+            self._wait(sample.time_seconds - self._now)
+            if self._closed or self._target is not None:
+                return
+            self._now = sample.time_seconds
+            yield sample
 
-    def _from(self, time_seconds: float) -> list[Kept]:
-        """The sample of that time, after those of the minute before it; the cursor stands at it.
-
-        Raises:
-            FeedError: when nothing of the recording can be read.
-        """
-        with self._reading:
-            if self._closed:
-                return []
-            there = self._cursor.seek(min(time_seconds, self._end))
-            if there is None:
-                raise FeedError(f"nothing of {self.recording.title} can be read: all is damaged")
-            place = self._cursor.place
-            past = [there]
-            earliest = there.sample.time_seconds - self._warm_up
-            while before := self._cursor.back():
-                if not _follows(before.sample, past[-1].sample, earliest):
-                    break
-                past.append(before)
-            self._cursor.place = place
-        return past[::-1]
-
-
-def _follows(before: Sample, sample: Sample, earliest: float) -> bool:
-    """Whether a sample belongs to the past of the next one: not where the node or its clock jumped."""
-    return (
-        before.boot_id == sample.boot_id
-        and earliest <= before.time_seconds
-        and before.monotonic_seconds <= sample.monotonic_seconds
-    )
+    def _wait(self, seconds: float | None) -> None:
+        """Until so many seconds of the recording have passed; ``None``: until it is moved."""
+        left = seconds
+        while not self._closed and self._target is None and (left is None or left > 0):
+            self._wake.clear()
+            still = left is None or self.paused
+            began, speed = time.monotonic(), self.speed
+            pause = None if still else min((left or 0.0) / speed, _LONGEST_PAUSE_SECONDS)
+            if not self._wake.wait(pause):
+                return
+            if left is not None and not still:
+                left -= (time.monotonic() - began) * speed

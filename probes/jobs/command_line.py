@@ -39,8 +39,9 @@ _WRAPPERS = frozenset(
 _LAUNCHERS = frozenset(
     {"torchrun", "accelerate-launch", "deepspeed", "ds", "composer", "horovodrun", "torchx"}
     | {"mpirun", "mpiexec", "mpiexec.hydra", "hydra_pmi_proxy", "orterun", "orted", "prterun"}
-    | {"prted", "prun", "srun", "jsrun", "aprun", "bpslaunch"}
+    | {"prted", "prun", "srun", "jsrun", "aprun", "bpslaunch", "raylet"}
 )
+_POOLS = frozenset({"raylet"})
 _LAUNCHER_MODULES = (
     "torch.distributed.run",
     "torch.distributed.launch",
@@ -52,7 +53,9 @@ _LAUNCHER_MODULES = (
     "paddle.distributed.launch",
 )
 _LAUNCHER_VERBS = {"accelerate": "launch", "colossalai": "run", "tune": "run", "fabric": "run"}
-_LOCAL_RANK = re.compile(r"--local[_-]rank(?:=(\d{1,5}))?")
+_LOCAL_RANK = re.compile(r"--local[_-]rank(?:=(.*))?")
+_RANK = re.compile(r"--rank(?:=(.*))?")
+_SIZE = re.compile(r"--world[_-]?size(?:=(.*))?")
 _BOUNDARIES = frozenset(
     {"init", "systemd", "(sd-pam)", "sshd", "sshd-session", "login", "cron", "crond", "atd"}
     | {"slurmstepd", "slurmd", "pbs_mom", "sge_shepherd", "res", "sbatchd", "kubelet", "dockerd"}
@@ -113,6 +116,24 @@ def kind_of(command: tuple[str, ...] | None) -> CommandKind:
     return _kind_of(command or ())
 
 
+def untitled(command: tuple[str, ...] | None, *, titled: bool) -> tuple[str, ...]:
+    """The command line with the name of a Python again, where that has another title.
+
+    ``exec -a TITLE python train.py`` leaves the rest of it; setproctitle leaves nothing.
+    """
+    return ("python", *(command or ())[1:]) if titled else command or ()
+
+
+def is_python_file(path: str) -> bool:
+    """Whether the file that a process runs is a Python interpreter."""
+    return _PYTHON.fullmatch(_base(path.removesuffix(" (deleted)"))) is not None
+
+
+def is_pool(command: Sequence[str] | None) -> bool:
+    """Whether it starts workers ahead, for jobs of anybody: Ray's."""
+    return bool(command) and _base((command or ("",))[0]) in _POOLS
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _kind_of(command: tuple[str, ...]) -> CommandKind:
     if not command:
@@ -139,6 +160,12 @@ def is_spawned(command: Sequence[str] | None) -> bool:
     return any("multiprocessing" in word for word in (command or ())[1:4])
 
 
+def program_of(command: Sequence[str] | None) -> tuple[str, ...]:
+    """What it runs, whatever the arguments."""
+    python = python_of(command or ())
+    return tuple((command or ())[:1]) if python is None else (python.kind, python.name)
+
+
 def job_name(command: Sequence[str] | None) -> str:
     """The script or module for people; empty where the command line does not tell."""
     if not command:
@@ -157,10 +184,25 @@ def local_rank_argument(command: tuple[str, ...] | None) -> int | None:
     return _local_rank(command or ())
 
 
+def rank_arguments(command: tuple[str, ...] | None) -> tuple[int, int] | None:
+    """Rank and number of ranks, where the command line has both: ``--rank`` alone may be a matrix's."""
+    return _rank_and_size(command or ())
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _rank_and_size(words: tuple[str, ...]) -> tuple[int, int] | None:
+    rank, size = _number_of(_RANK, words), _number_of(_SIZE, words)
+    return None if rank is None or size is None or rank >= size else (rank, size)
+
+
 @lru_cache(maxsize=_REMEMBERED)
 def _local_rank(words: tuple[str, ...]) -> int | None:
+    return _number_of(_LOCAL_RANK, words)
+
+
+def _number_of(option: re.Pattern[str], words: tuple[str, ...]) -> int | None:
     for place, word in enumerate(words):
-        found = _LOCAL_RANK.fullmatch(word)
+        found = option.fullmatch(word)
         if found:
             digits = found[1] or _at(words, place + 1)
             return int(digits) if re.fullmatch(r"[0-9]{1,5}", digits) else None

@@ -19,7 +19,9 @@ from ..model.reading import Missing
 from ..model.vocabulary import ProcessRole
 from .command_line import is_spawned, job_name
 from .parts import Part, Parts
+from .rank_numbers import RankNumbers
 from .roles import Roles
+from .titles import title_stem
 
 _KEEPERS = ("launcher", "wrapper", "shell")
 
@@ -64,11 +66,12 @@ class _Grouper:
     def grouping(self) -> Grouping:
         parts = self._parts.jobs()
         ids = self._ids(parts)
-        ranks = [self._enrol(part, job_id) for part, job_id in zip(parts, ids, strict=True)]
+        numbers = [RankNumbers(self._roles, self._parts, part) for part in parts]
+        ranks = list(map(self._enrol, parts, ids, numbers))
         self._enrol_others()
         return Grouping(
             members=self._members,
-            jobs=tuple(map(self._job, parts, ids, ranks)),
+            jobs=tuple(map(self._job, parts, ids, numbers, ranks)),
             local_pids=self._roles.local_pids,
         )
 
@@ -92,11 +95,14 @@ class _Grouper:
         step = self._parts.step(part.ranks[0])
         if step is not None:
             return f"slurm-{step.job}.{step.step}" if step.step else f"slurm-{step.job}"
+        ray_job = self._parts.ray_job(part.ranks[0])
+        if ray_job is not None:
+            return f"ray-{ray_job}"
         pid = part.ranks[0] if part.origin is None else part.origin
         return f"pid-{pid}-{self._roles.by_pid[pid].start_time_seconds:.2f}"
 
-    def _enrol(self, part: Part, job_id: str) -> tuple[RankFrame, ...]:
-        ranks = tuple(sorted((self._rank(pid, part) for pid in part.ranks), key=_rank_order))
+    def _enrol(self, part: Part, job_id: str, numbers: RankNumbers) -> tuple[RankFrame, ...]:
+        ranks = tuple(sorted((self._rank(pid, numbers) for pid in part.ranks), key=_rank_order))
         for rank in ranks:
             self._members[rank.pid] = Member("rank", rank.rank, rank.local_rank, None, job_id)
             for pid in rank.workers:
@@ -126,14 +132,16 @@ class _Grouper:
                 if self._members[pid].role == "other" and above.role in ("launcher", "other"):
                     self._members[pid] = Member(job_id=above.job_id)
 
-    def _job(self, part: Part, job_id: str, ranks: tuple[RankFrame, ...]) -> JobFrame:
+    def _job(
+        self, part: Part, job_id: str, numbers: RankNumbers, ranks: tuple[RankFrame, ...]
+    ) -> JobFrame:
         first = self._roles.by_pid[ranks[0].pid]
         step = self._parts.step(first.pid)
         return JobFrame(
             id=job_id,
             name=self._name(first.pid),
             user=first.user,
-            world_size=self._world_size(part),
+            world_size=numbers.world_size,
             slurm_job_id=step.job if step else None,
             slurm_step_id=step.step or None if step else None,
             container_id=first.container_id,
@@ -152,30 +160,24 @@ class _Grouper:
 
     def _name(self, pid: int) -> str:
         process = self._roles.by_pid[pid]
-        parent = self._roles.parent(pid)
-        if parent is not None and is_spawned(process.command):
-            process = self._roles.by_pid[parent]
+        if is_spawned(process.command) or self._roles.has_title_alone(pid):
+            process = self._roles.by_pid[self._roles.whole(pid)]
+        if process.titled and process.command:
+            return title_stem(process.command[0])
         return job_name(process.command) or process.name or ""
 
-    def _world_size(self, part: Part) -> int | None:
-        names = [self._parts.names[pid] for pid in part.ranks]
-        sizes = [name.world_size for name in names if name and name.world_size is not None]
-        if sizes:
-            return max(sizes)
-        return 1 if len(names) == 1 and self._unnamed(part) == 0 else None
-
-    def _rank(self, pid: int, part: Part) -> RankFrame:
+    def _rank(self, pid: int, numbers: RankNumbers) -> RankFrame:
         process, name = self._roles.by_pid[pid], self._parts.names[pid]
         gpu, assigned_by, why_no_gpu = self._roles.gpu_of(pid)
-        rank = name.rank if name else self._unnamed(part)
+        rank = numbers.of(pid)
         missing: Missing = {}
         if rank is None:
-            missing["rank"] = process.missing.get("environment", "its environment names no rank")
+            missing["rank"] = numbers.why_unknown(pid)
         if gpu is None:
             missing["gpu_index"] = why_no_gpu
         return RankFrame(
             rank=rank,
-            local_rank=name.local_rank if name else rank,
+            local_rank=name.local_rank if name else 0 if numbers.is_only(pid) else None,
             pid=pid,
             start_time_seconds=process.start_time_seconds,
             gpu_index=gpu.index if gpu else None,
@@ -184,13 +186,6 @@ class _Grouper:
             workers=tuple(sorted(self._workers[pid])),
             missing=missing,
         )
-
-    def _unnamed(self, part: Part) -> int | None:
-        """Rank of the one process without a name: it is alone, or it started the others."""
-        unnamed = [pid for pid in part.ranks if self._parts.names[pid] is None]
-        if len(unnamed) != 1 or 0 in self._parts.numbers(part):
-            return None
-        return None if "environment" in self._roles.by_pid[unnamed[0]].missing else 0
 
 
 def _pod_name(process: ProcessReading) -> str | None:

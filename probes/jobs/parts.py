@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 
 import msgspec
 
-from .rank_identity import Identity, SlurmStep, slurm_step_of
+from .command_line import is_spawned
+from .rank_identity import Identity, SlurmStep, same_rank, slurm_step_of
 from .roles import Roles
 
 
@@ -36,6 +37,11 @@ class Parts:
         """The Slurm step of a process."""
         return slurm_step_of(self._roles.by_pid[pid])
 
+    def ray_job(self, pid: int) -> str | None:
+        """The job of Ray for which a worker of its works."""
+        process = self._roles.by_pid[pid]
+        return process.environment.get("RAY_JOB_ID") or process.ray_job
+
     def numbers(self, part: Part) -> set[int | None]:
         """The ranks in it; ``None`` stands for all that do not tell."""
         return {name.rank if (name := self.names[pid]) else None for pid in part.ranks}
@@ -46,15 +52,26 @@ class Parts:
         names = {pid: roles.identities[pid] for pid in roles.ranks}
         heirs = Counter((self._bequeather(pid), name) for pid, name in names.items())
         return {
-            pid: None if heirs[self._bequeather(pid), name] > 1 else name
+            pid: None if heirs[self._bequeather(pid), name] > 1 else name or self._passed_on(pid)
             for pid, name in names.items()
         }
+
+    def _passed_on(self, pid: int) -> Identity | None:
+        """What its own workers were started with: variables that it has set since its own start."""
+        roles = self._roles
+        found = {
+            name
+            for child, process in roles.by_pid.items()
+            if roles.parent(child) == pid and child not in roles.ranks
+            if is_spawned(process.command) and (name := roles.identities[child]) is not None
+        }
+        return found.pop() if len(found) == 1 else None
 
     def _bequeather(self, pid: int) -> int:
         """The topmost ancestor that has the same identity."""
         identities, top = self._roles.identities, pid
         for above in self._roles.above(pid):
-            if identities[above] != identities[pid]:
+            if not same_rank(identities[above], identities[pid]):
                 break
             top = above
         return top
@@ -76,6 +93,8 @@ class Parts:
                 if launcher is None:
                     return keys[above], None, False  # a rank started it: Lightning, mp.spawn
                 break
+            if roles.is_pool(above):
+                return (above, self.ray_job(pid)), above, True
             if roles.kind(above) == "launcher":
                 launcher = above
         if launcher is not None:
@@ -87,7 +106,8 @@ class Parts:
             if parent is not None:
                 return (parent, name.master), parent, False
         if parent is not None and roles.is_part_of_parent(pid):
-            return parent, parent, False
+            whole = roles.whole(pid)
+            return whole, whole, False
         return (pid,), None, False
 
     def _split(self, parts: Sequence[Part]) -> list[Part]:

@@ -28,6 +28,7 @@ class RankFinder:
                     process.command,
                     process.attached,
                     process.in_process_group,
+                    process.titled,
                 )
                 for process in processes
             ],

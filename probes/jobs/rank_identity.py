@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..inprocess.rank_variables import ranks_in
+from ..inprocess.rank_variables import Ranks, lone_rank, ranks_in
 from ..model.process_readings import ProcessReading
-from .command_line import local_rank_argument
+from .command_line import local_rank_argument, rank_arguments
 
 _JOB = re.compile(r"[0-9]{1,10}")
 _SLURM_GROUP = re.compile(r"slurm[^ ]*/job_([0-9]{1,10})(?:/step_([a-z0-9]+))?")
@@ -36,8 +36,25 @@ def identity_of(process: ProcessReading) -> Identity | None:
     environment = process.environment
     ranks = ranks_in(environment, local_rank_argument(process.command))
     if ranks is None:
+        named = rank_arguments(process.command)
+        if named is not None:
+            ranks = Ranks(named[0], world_size=named[1])
+        elif process.in_process_group:
+            ranks = lone_rank(environment)
+    if ranks is None:
         return None
     return Identity(ranks.rank, ranks.local_rank, ranks.world_size, _master(environment))
+
+
+def same_rank(one: Identity | None, other: Identity | None) -> bool:
+    """Whether both are the same rank, though one may tell less of it than the other."""
+    if one is None or other is None:
+        return one is other
+    if (one.rank, one.world_size) != (other.rank, other.world_size):
+        return False
+    return one.local_rank == other.local_rank or (
+        one.rank is not None and None in (one.local_rank, other.local_rank)
+    )
 
 
 def slurm_step_of(process: ProcessReading) -> SlurmStep | None:

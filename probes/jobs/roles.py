@@ -8,13 +8,16 @@ from functools import cached_property
 from ..model.gpu_readings import GpuProcessReading, GpuReading
 from ..model.probe_readings import ProbeReading
 from ..model.process_readings import ProcessReading
-from .command_line import CommandKind, is_spawned, kind_of, python_of
+from .borrowed_names import borrowers
+from .command_line import CommandKind, is_pool, is_spawned, kind_of, program_of, python_of, untitled
 from .gpu_assignment import Choice, choose_gpu, gpu_by_environment
-from .rank_identity import Identity, identity_of
+from .rank_identity import Identity, identity_of, same_rank
 
 _LATE_SECONDS = 0.02
 """A parent may seem this much younger than its child, for both are counted in ticks."""
 _MPS_SERVERS = ("nvidia-cuda-mps",)
+_LOADER_WORKER = "pt_data_worker"
+"""As torch calls the main thread of one."""
 
 Placement = tuple[GpuReading, GpuProcessReading]
 
@@ -41,6 +44,8 @@ class Roles:
         self._parents = {pid: self._find_parent(process) for pid, process in self.by_pid.items()}
         # Parents before children, whatever order pids and start times have.
         self.order = sorted(self.by_pid, key=lambda pid: (self._depth(pid), pid))
+        self._given: dict[int, Identity | None] = {}
+        """By the variables that each was started with."""
         self.identities = self._find_identities()
 
     @cached_property
@@ -50,17 +55,19 @@ class Roles:
         for pid in self.order:
             if self._is_candidate(pid) and self._is_rank(pid, self._nearest(pid, ranks)):
                 ranks[pid] = None
-        return tuple(ranks)
+        named = {pid: name for pid in ranks if (name := self.identities[pid]) is not None}
+        borrowed = borrowers(self.by_pid, named, self._shows_itself)
+        return tuple([pid for pid in ranks if pid not in borrowed])
 
     @cached_property
     def wrapping(self) -> frozenset[int]:
-        """Processes off the GPU, above one that has the same identity and is on a GPU."""
+        """Processes above one that was started with the same name and shows itself as a rank, as they do not."""
         return frozenset(
             above
-            for pid in self.placements
-            if self.identities[pid] is not None
+            for pid in self.by_pid
+            if self.identities[pid] is not None and self._is_no_aide(pid)
             for above in self.above(pid)
-            if above not in self.placements and self.identities[above] == self.identities[pid]
+            if not self._shows_itself(above) and self._share_a_name(above, pid)
         )
 
     @cached_property
@@ -93,7 +100,16 @@ class Roles:
 
     def kind(self, pid: int) -> CommandKind:
         """What its command line makes it."""
-        return kind_of(self.by_pid[pid].command)
+        return kind_of(self._command(pid))
+
+    def is_pool(self, pid: int) -> bool:
+        """Whether it starts workers for jobs of anybody."""
+        return is_pool(self.by_pid[pid].command)
+
+    def has_title_alone(self, pid: int) -> bool:
+        """Whether nothing is left of its command line but the title."""
+        process = self.by_pid[pid]
+        return process.titled and len(process.command or ()) == 1
 
     def is_part_of_parent(self, pid: int) -> bool:
         """Whether its parent forked it without running another program, or by multiprocessing."""
@@ -101,9 +117,21 @@ class Roles:
         if parent is None:
             return False
         command = self.by_pid[pid].command
-        return is_spawned(command) or (
-            command is not None and command == self.by_pid[parent].command
-        )
+        if is_spawned(command) or (command is not None and command == self.by_pid[parent].command):
+            return True
+        # A title tells no more how it came to be; what starts other programs seldom is a Python.
+        return self.has_title_alone(pid) and self._is_python(parent)
+
+    def whole(self, pid: int) -> int:
+        """The topmost process that this one is a part of; itself where it is none."""
+        seen = {pid}
+        while self.is_part_of_parent(pid):
+            parent = self.parent(pid)
+            if parent is None or parent in seen or self.kind(parent) != "program":
+                break
+            seen.add(parent)
+            pid = parent
+        return pid
 
     def gpu_indices(self, pid: int) -> frozenset[int]:
         """The GPUs on which it computes."""
@@ -154,33 +182,73 @@ class Roles:
         return sum(1 for _ in self.above(pid))
 
     def _find_identities(self) -> dict[int, Identity | None]:
+        """Who each process is. What it was started with is less than what its probe says of it now.
+
+        A child with the variables of its parent is what the parent is, also where that has changed its own since.
+        """
         found: dict[int, Identity | None] = {}
+        given = self._given
         for pid in self.order:
-            process, parent = self.by_pid[pid], self.parent(pid)
+            process, above = self.by_pid[pid], self.parent(pid) or 0
             inherited = process.environment_inherited or "environment" in process.missing
-            own = identity_of(process) or self._reported_identity(pid)
-            found[pid] = found.get(parent or 0) if own is None and inherited else own
+            own = identity_of(process)
+            given[pid] = given.get(above) if own is None and inherited else own
+            told = self._told_identity(pid, given[pid])
+            bequeathed = given[pid] is not None and given[pid] == given.get(above)
+            found[pid] = told or (found.get(above) if bequeathed else given[pid])
         return found
 
-    def _reported_identity(self, pid: int) -> Identity | None:
-        """As the job's own process group has it, for what the environment does not tell."""
+    def _told_identity(self, pid: int, given: Identity | None) -> Identity | None:
+        """As the process itself has it, where that is not what it was started with."""
         probe = self._probes.get(pid)
         if probe is None or probe.rank is None:
             return None
-        return Identity(probe.rank, probe.local_rank, probe.world_size)
+        known = given or Identity(None)
+        size = known.world_size if probe.world_size is None else probe.world_size
+        told = Identity(probe.rank, probe.local_rank, size, known.master)
+        return None if same_rank(told, given) else told
 
     def _is_candidate(self, pid: int) -> bool:
-        if self.kind(pid) != "program":
+        if self.kind(pid) != "program" or self._is_stray_worker(pid):
             return False
-        if self._shows_itself(pid) or self._trains(pid) or self._hides_its_name(pid):
+        if self._shows_itself(pid) or self._hides_its_name(pid):
             return True
         if self.by_pid[pid].attached and self.identities[pid] is None:
             return pid not in self._starting
         return self.identities[pid] is not None and pid not in self.wrapping
 
     def _shows_itself(self, pid: int) -> bool:
-        """On a GPU, or in a process group: no name is needed to see that it is a rank."""
-        return pid in self.placements or self.by_pid[pid].in_process_group
+        """On a GPU, in a process group or training: no name is needed to see that it is a rank."""
+        return pid in self.placements or self.by_pid[pid].in_process_group or self._trains(pid)
+
+    def _is_no_aide(self, pid: int) -> bool:
+        """Whether it does a rank's work: an aide may have a process group too, where a rank has more than one."""
+        if pid in self.placements or not is_spawned(self.by_pid[pid].command):
+            return self._shows_itself(pid)
+        parent, process = self.parent(pid), self.by_pid[pid]
+        return process.in_process_group and any(
+            each.in_process_group and each.pid != pid and self.parent(each.pid) == parent
+            for each in self.by_pid.values()
+        )
+
+    def _share_a_name(self, above: int, pid: int) -> bool:
+        given = self._given[pid]
+        return same_rank(self.identities[above], self.identities[pid]) or (
+            given is not None and same_rank(self._given[above], given)
+        )
+
+    def _is_stray_worker(self, pid: int) -> bool:
+        """One of a rank that is gone: it has the rank's name, and is none."""
+        process = self.by_pid[pid]
+        worker = process.name == _LOADER_WORKER or is_spawned(process.command)
+        return worker and self.parent(pid) is None and not self._shows_itself(pid)
+
+    def _command(self, pid: int) -> tuple[str, ...]:
+        process = self.by_pid[pid]
+        return untitled(process.command, titled=process.titled)
+
+    def _is_python(self, pid: int) -> bool:
+        return python_of(self._command(pid)) is not None
 
     def _hides_its_name(self, pid: int) -> bool:
         """A Python that a launcher started, whose variables are not shown: a rank of unknown number."""
@@ -190,7 +258,8 @@ class Roles:
             and self.identities[pid] is None
             and parent is not None
             and self.kind(parent) == "launcher"
-            and python_of(process.command or ()) is not None
+            and not self.is_pool(parent)
+            and self._is_python(pid)
             and not is_spawned(process.command)
         )
 
@@ -202,11 +271,21 @@ class Roles:
     def _is_rank(self, pid: int, above: int | None) -> bool:
         if above is None:
             return True
-        own = self.identities[pid]
-        if own is not None and own != self.identities[above]:
-            return True
+        own, other = self.identities[pid], self.identities[above]
+        if own is not None and not same_rank(own, other):
+            return other is not None or self._is_no_helper(pid, above)
         on = self.gpu_indices(pid)
         return bool(on) and on.isdisjoint(self.gpu_indices(above))
+
+    def _is_no_helper(self, pid: int, above: int) -> bool:
+        """Of one with a name below a rank without: it may only bear what that has set for itself since."""
+        if self._shows_itself(pid) or program_of(self._command(pid)) == program_of(
+            self._command(above)
+        ):
+            return True
+        parent, own = self.parent(pid), self.identities[pid]
+        brothers = [name for each, name in self.identities.items() if self.parent(each) == parent]
+        return any(name is not None and not same_rank(name, own) for name in brothers)
 
     def _nearest(self, pid: int, ranks: dict[int, None] | frozenset[int]) -> int | None:
         return next((above for above in self.above(pid) if above in ranks), None)

@@ -14,9 +14,11 @@ from .gpu_frames import GpuFrame
 from .gpu_readings import XidReading
 from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
+from .kernel_readings import KernelEventReading
 from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
+from .process_readings import LimitsReading
 from .rank_activity import ExitedRank
 from .rank_history import RankHistory
 from .rank_readings import CommunicatorReading, StackReading, ThreadsReading
@@ -24,6 +26,7 @@ from .reading import Key, key_of
 from .sample import SourceStatus
 from .starvation import Starvation
 from .topology_frames import PlacementFrame, TopologyFrame
+from .wait_readings import WaitReading
 
 
 class ProbeFrame(ProbeReading, frozen=True, kw_only=True, omit_defaults=False):
@@ -59,6 +62,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     cgroups: tuple[CgroupFrame, ...] = ()
     pressures: tuple[PressureFrame, ...] = ()
     """Of control groups."""
+    limits: tuple[LimitsReading, ...] = ()
+    waits: tuple[WaitReading, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()
     stacks: tuple[StackReading, ...] = ()
@@ -68,6 +73,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     pending_exits: tuple[ExitedRank, ...] = ()
     """Ranks that are not there any more, and of whose end nothing is known yet."""
     xids: tuple[XidReading, ...] = ()
+    kernel_events: tuple[KernelEventReading, ...] = ()
+    """Lines of the kernel log, of the last week at most, Xids left out."""
     sources: tuple[SourceFrame, ...] = ()
     starvation: Starvation | None = None
     """That the collector was not run for much of the time since the frame before."""
@@ -118,6 +125,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         key = key_of(rank)
         return next((each for each in self.stacks if key_of(each) == key), None)
 
+    def wait_of(self, pid: int, start_time_seconds: float) -> WaitReading | None:
+        """What was found out of the wait of that process, or ``None``."""
+        key = (pid, start_time_seconds)
+        return next((each for each in self.waits if key_of(each) == key), None)
+
     def gpu(self, index: int) -> GpuFrame | None:
         """The GPU of that NVML index, or ``None``."""
         return self._gpus.get(index)
@@ -129,6 +141,11 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def pressure(self, group: str | None) -> PressureFrame | None:
         """The pressure in the control group of that path, or ``None``."""
         return next((pressure for pressure in self.pressures if pressure.path == group), None)
+
+    def limits_of(self, process: ProcessFrame) -> LimitsReading | None:
+        """What that process may have only so much of, or ``None``."""
+        key = key_of(process)
+        return next((each for each in self.limits if key_of(each) == key), None)
 
     def source(self, name: str) -> SourceFrame | None:
         """How the source of that name fared, or ``None``."""

@@ -193,6 +193,8 @@ class XidReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: int
     gpu_index: int | None = None
     gpu_uuid: str | None = None
+    pci_bus_id: str | None = None
+    """Of the kernel log, which knows no other name of a GPU."""
     pid: int | None = None
     origin: Literal["nvml event", "kernel log"] = "nvml event"
     text: str = ""

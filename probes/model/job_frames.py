@@ -29,6 +29,8 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     outside: how long each look has met it, between which it may have come and gone."""
     phase_unbroken_seconds: float | None = None
     """How much of that time it was in it without a break, as its probe or its standing still proves."""
+    longest_phases: dict[str, float] = {}
+    """Of starting, compiling, saving and evaluating: the longest time that each has lasted and ended."""
     phase_source: Origin | None = None
     phase_dumps: int | None = None
     """Stacks that the phase was reported from; of a sampled phase it is the host's, not the GPU's."""

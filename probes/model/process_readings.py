@@ -54,5 +54,27 @@ class ProcessReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     gpu_minors: tuple[int, ...] | None = None
     """Of a rank that the driver lists nowhere: minor numbers of the GPUs it has open for computing."""
     in_process_group: bool = False
-    """Multiprocessing started it, and it has the threads of a process group: a rank, though its
-    environment does not say so."""
+    """It has the threads of a process group: a rank, though its environment may not say so."""
+    titled: bool = False
+    """Its program is a Python, and its command line says something else: a title that it was given."""
+    ray_job: str | None = None
+    """Of a worker of Ray's: the job that it works for, as its log file is called."""
+    exit_signal: int | None = None
+    """Of a zombie: the signal that ended it."""
+    exit_code: int | None = None
+    """Of a zombie that ended itself; ``None`` of it, with no signal: not shown to this user."""
+
+
+class LimitsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """How much a process has of what it may have only so much of; read every ten seconds."""
+
+    pid: int
+    start_time_seconds: float
+    """Since boot."""
+    open_files: int | None = None
+    """Descriptors in use."""
+    open_files_limit: int | None = None
+    """Its soft limit, at which ``open`` fails; ``None`` without a reason in ``missing``: no limit."""
+    shm_total_bytes: int | None = None
+    """Of the ``/dev/shm`` that it sees: each container has its own. ``None`` without a reason: no limit."""
+    shm_free_bytes: int | None = None

@@ -26,6 +26,9 @@ class ActivityFrame(msgspec.Struct, frozen=True, kw_only=True):
     polls_since_seconds: float | None = None
     """Moment since which it has done nothing but sleep for short times: it looks again and again for
     something that does not come."""
+    asks_since_seconds: float | None = None
+    """Moment since which it has done nothing but ask for a lock many times a second, as Python does for
+    its interpreter."""
     moved_seconds: float = 0.0
     """For how long it has been seen to do anything else than to stand still."""
 
@@ -43,3 +46,5 @@ class ExitedRank(msgspec.Struct, frozen=True, kw_only=True):
     code: int | None = None
     killed_by: str = ""
     gpu_index: int | None = None
+    cgroup: str | None = None
+    """In which it was."""

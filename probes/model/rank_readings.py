@@ -109,6 +109,19 @@ class StackThreadReading(msgspec.Struct, frozen=True, kw_only=True, omit_default
     active: bool | None = None
     """It ran at the time, as the kernel says."""
     owns_gil: bool = False
+    place: str = ""
+    """Its innermost function of the user's own, else the innermost of all: ``load_batch (train.py:88)``."""
+
+
+class FileLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A loop of the program that sleeps and looks again for a file."""
+
+    until: str
+    """``locked``: until it can be locked. ``gone``: until it is not there any more, as a lock file.
+    ``there``: until it comes."""
+    text: str
+    """The first line of the loop."""
+    line: int
 
 
 class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
@@ -135,6 +148,8 @@ class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     phase of the host."""
     failure: str = ""
     """Why the last dump did not succeed, where it did not; the next one may."""
+    file_loop: FileLoop | None = None
+    """Around where its main thread sleeps, by its source."""
 
 
 DUMPS = 3

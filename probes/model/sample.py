@@ -17,11 +17,13 @@ import msgspec
 
 from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
+from .kernel_readings import KernelEventReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
-from .process_readings import ProcessReading
+from .process_readings import LimitsReading, ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
 from .starvation import Starvation
+from .wait_readings import WaitReading
 
 WIRE_SCHEMA_VERSION = 2
 """Of the samples. What is printed from them has names and a version of its own."""
@@ -76,6 +78,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     communicators: tuple[CommunicatorReading, ...] = ()
     pressures: tuple[PressureReading, ...] = ()
     """Of control groups."""
+    limits: tuple[LimitsReading, ...] = ()
+    """Of ranks and their children."""
+    kernel_events: tuple[KernelEventReading, ...] = ()
+    waits: tuple[WaitReading, ...] = ()
+    """Of processes that stand still, on request."""
     sources: tuple[SourceStatus, ...] = ()
     starvation: Starvation | None = None
     """``None``: the collector was run whenever it could."""

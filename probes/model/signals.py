@@ -10,8 +10,21 @@ from typing import Literal
 
 import msgspec
 
-SignalOf = Literal["gpu", "host", "network", "process", "cgroup", "pressure", "port", "rank"]
-"""Whose field it is; ``pressure``: a control group's, which is read by a source of its own."""
+SignalOf = Literal[
+    "gpu",
+    "host",
+    "network",
+    "process",
+    "cgroup",
+    "pressure",
+    "limits",
+    "port",
+    "rank",
+    "probe",
+    "allocator",
+]
+"""Whose field it is; ``pressure``: a control group's, and ``limits``: a rank's, read by sources of their own.
+``allocator``: PyTorch's, of a rank."""
 
 UNITS = (
     "rotations_per_second",
@@ -313,6 +326,12 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("rss_bytes", "process", "RSS", "bytes"),
     Signal("state", "process", "state"),
     Signal("wait_channel", "process", "waits in"),
+    Signal("open_files", "limits", "open files", "count", kept=True),
+    Signal("open_files_limit", "limits", "limit of open files", "count"),
+    Signal("shm_total_bytes", "limits", "/dev/shm", "bytes"),
+    Signal("shm_free_bytes", "limits", "free in /dev/shm", "bytes", kept=True),
+    Signal("memory_used_bytes", "cgroup", "memory used", "bytes", kept=True),
+    Signal("oom_kills", "cgroup", "OOM kills", "count", kept=True),
     Signal("throttled_ratio", "cgroup", "throttled", "ratio", kept=True, needs="a CPU quota"),
     Signal(
         "pressure_cpu_ratio",
@@ -344,6 +363,12 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("rx_packets", "port", "packets in", "count", kept=True),
     Signal("state_changes", "port", "state changes", "count", kept=True),
     Signal("step_seconds", "rank", "step", "seconds", kept=True),
+    Signal("gc_pause_seconds", "probe", "garbage collection", "seconds", kept=True),
+    Signal("recompiles", "probe", "recompilations", "count", kept=True),
+    Signal("allocated_bytes", "allocator", "allocated by PyTorch", "bytes", kept=True),
+    Signal("reserved_bytes", "allocator", "reserved by PyTorch", "bytes"),
+    Signal("inactive_split_bytes", "allocator", "fragmented", "bytes"),
+    Signal("alloc_retries", "allocator", "allocation retries", "count", kept=True),
 )
 
 _BY_NAME = {signal.name: signal for signal in reversed(SIGNALS)}

@@ -15,3 +15,6 @@ ProcessRole = Literal["rank", "worker", "launcher", "other"]
 
 
 AssignedBy = Literal["driver", "probe", "open files", "environment"]
+
+LONG_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
+"""These take long by their nature."""

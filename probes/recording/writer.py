@@ -1,249 +1,170 @@
-"""Writes a recording: samples to blocks, blocks to segments, old segments thinned and removed.
-
-It goes on whatever fails, and says what does: on a disk that is full, what comes is lost until there is
-room again, and all that was written before stays whole.
-"""
+"""Records a stream: blocks of ten seconds, a file an hour, on a thread that nobody waits for."""
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..model.sample import Sample
-from .block import BlockBuilder
-from .errors import RecordingError, reason
-from .marks import Changes, Mark
-from .names import segments_of
-from .recording import Recording
-from .retention import Limits, remove_oldest
-from .segment_file import SegmentFile
-from .segment_hours import SEGMENT_SECONDS, THIN_AFTER_SECONDS, same_hour
-from .thinning import events_in, is_thinned, thinned, windows_of
+from .block import Entry, encode
+from .segment import SUFFIX, RecordingError, SegmentWriter
 
 BLOCK_SECONDS = 10.0
-_TIDY_SECONDS = 60.0
-_JITTER = 0.1
-"""Of the interval: samples are not quite on time."""
+SEGMENT_SECONDS = 3600.0
+_WAITING = 600
+"""So many entries may wait for a slow disk: ten minutes at one a second."""
+_CLOSE_SECONDS = 2.0
 
 
-class Writer:
-    """Writes what it is given, on the thread that gives it.
+class Blocks:
+    """Gathers entries to blocks: of one node and boot, and of `BLOCK_SECONDS`."""
+
+    def __init__(self) -> None:
+        self._entries: list[Entry] = []
+        self._first: Sample | None = None
+
+    def add(self, entry: Entry) -> list[Entry] | None:
+        """Take up an entry; returns those of a block that is full, which are before it."""
+        full = None
+        if isinstance(entry, Sample):
+            first = self._first
+            if first is not None and _parts(first, entry):
+                full = self.take()
+            if self._first is None:
+                self._first = entry
+        self._entries.append(entry)
+        return full
+
+    def take(self) -> list[Entry] | None:
+        """What has been gathered; ``None`` without a sample in it."""
+        if self._first is None:
+            return None
+        found, self._entries, self._first = self._entries, [], None
+        return found
+
+
+def _parts(first: Sample, now: Sample) -> bool:
+    passed = now.time_seconds - first.time_seconds
+    return not 0 <= passed < BLOCK_SECONDS or (first.boot_id, first.node) != (now.boot_id, now.node)
+
+
+class Recorder:
+    """Writes what it is given to ``NAME-TIME-NNN.gtop``, and begins a new file each hour and boot.
 
     Args:
-        recording: the name that its segments begin with, with their folder.
-        limits: what it may take.
-        simulated: nothing in the samples is real.
-        redact: what is made of each sample before anything of it is written.
-        thin_after_seconds: a segment whose end is older than that is thinned.
+        name: path that the files' names begin with.
+        most_bytes: of all of its files; the oldest are removed. ``None``: no limit.
 
     Raises:
-        RecordingError: when there is no place for it.
+        RecordingError: where no file can be made there.
     """
 
-    def __init__(
-        self,
-        recording: Path,
-        limits: Limits | None = None,
-        *,
-        simulated: bool = False,
-        redact: Callable[[Sample], Sample] | None = None,
-        thin_after_seconds: float = THIN_AFTER_SECONDS,
-    ) -> None:
-        self.recording = recording
-        self._limits = limits or Limits()
-        self._redact = redact
-        self._thin_after = thin_after_seconds
-        self._builder = BlockBuilder(Changes(), simulated=simulated)
-        self._began = 0.0
-        """When the open block was begun, on this process's monotonic clock."""
-        self._segment: SegmentFile | None = None
-        self._last: tuple[str, float] | None = None
-        self._tidied: float | None = None
-        self._thinning: Generator[None, None, None] | None = None
-        self._left_alone: set[Path] = set()
-        """Segments that need no thinning, or cannot be thinned."""
-        self.samples = 0
+    def __init__(self, name: Path, most_bytes: int | None = None) -> None:
+        self._name = name
+        self._most_bytes = most_bytes
+        self._queue: queue.Queue[Entry | None] = queue.Queue(_WAITING)
+        self._blocks = Blocks()
+        self._writer: SegmentWriter | None = None
+        self._files: list[Path] = []
+        self._hour = -1
+        self._boot = ""
+        self.dropped = 0
+        """Entries that nobody could write in time."""
+        self.error = ""
+        """Why nothing is written now, one sentence; empty while all is well."""
+        self.bytes = 0
         """Written so far."""
-        self.lost_samples = 0
-        """That could not be written."""
-        self.size_bytes = 0
-        """Of all segments, as of the last look, and what was written since."""
-        self.error = ""
-        """What is wrong now, one sentence, or empty."""
-        self._node = _node_of(recording)
+        self._begin(time.time())
+        self._thread = threading.Thread(target=self._work, name="record", daemon=True)
+        self._thread.start()
 
-    def take(self, sample: Sample, marks: tuple[Mark, ...] = ()) -> None:
-        """Take one more; those that were taken before are passed over."""
-        now = (sample.boot_id, sample.monotonic_seconds)
-        if self._last is not None and self._last[0] == now[0] and now[1] <= self._last[1]:
-            return
-        if self._node not in ("", sample.node):
-            self._fail(
-                f"{self.recording} is a recording of {self._node}, and this is {sample.node}", 1
-            )
-            return
-        begins = self._builder.begins
-        if begins is not None and not _belong_together(begins, sample):
-            self.flush()
-        if not len(self._builder) and not self._goes_on(sample):
-            self._end_segment()
-        if not len(self._builder):
-            self._began = time.monotonic()
+    def add(self, entry: Entry) -> None:
+        """Take up an entry, at once, whatever the disk does."""
         try:
-            self._builder.add(self._redact(sample) if self._redact else sample, marks)
-        except (OverflowError, UnicodeEncodeError, TypeError) as error:
-            self._fail(f"a sample has no form in a recording: {error}", 1)
-            return
-        self._last = now
-        if self._builder.full or _is_whole(self._builder.begins, sample):
-            self.flush()
-        self._tidy(sample.time_seconds)
+            self._queue.put_nowait(entry)
+        except queue.Full:
+            self.dropped += 1
 
-    def look(self) -> None:
-        """Regularly: the open block is written also where nothing comes any more."""
-        if len(self._builder) and time.monotonic() - self._began > BLOCK_SECONDS:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write the open block."""
-        first = self._builder.begins
-        if first is None:
-            return
-        count = len(self._builder)
-        block = self._builder.finish()
+    def close(self) -> bool:
+        """Write what waits; whether that was done within two seconds."""
         try:
-            self._segment_for(first).append(block)
-        except OSError as error:
-            self._fail(f"the recording cannot be written: {self._why(error)}", count)
-            return
-        self.samples += count
-        self.size_bytes += len(block)
-        self.error = ""
+            self._queue.put(None, timeout=_CLOSE_SECONDS)
+        except queue.Full:
+            return False
+        self._thread.join(_CLOSE_SECONDS)
+        return not self._thread.is_alive()
 
-    def close(self) -> None:
-        """Write the open block, and end."""
-        self.flush()
-        self._end_segment()
-        if self._thinning is not None:
-            self._thinning.close()
-            self._thinning = None
+    def _work(self) -> None:
+        while (entry := self._queue.get()) is not None:
+            full = self._blocks.add(entry)
+            if full is not None:
+                self._write(full)
+        last = self._blocks.take()
+        if last is not None:
+            self._write(last)
+        if self._writer is not None:
+            self._writer.close()
 
-    def _end_segment(self) -> None:
-        if self._segment is not None:
-            self._segment.close()
-            self._segment = None
-
-    def _fail(self, sentence: str, samples: int) -> None:
-        self.error = sentence
-        self.lost_samples += samples
-
-    def _why(self, error: OSError) -> str:
-        if isinstance(error, FileNotFoundError):
-            return f"the folder {self.recording.parent} is not there any more"
-        return f"{reason(error)} ({self.recording.parent})"
-
-    def _segment_for(self, first: Sample) -> SegmentFile:
-        """The segment of a block that begins with that sample.
-
-        Raises:
-            OSError: when it cannot be made.
-        """
-        if not self._goes_on(first):
-            self._end_segment()
-        if self._segment is None:
-            self._segment = SegmentFile(self.recording, first.time_seconds, first.boot_id)
-        return self._segment
-
-    def _goes_on(self, sample: Sample) -> bool:
-        """Whether the open segment, if there is one, may hold that sample too."""
-        segment = self._segment
-        return segment is None or (
-            segment.boot_id == sample.boot_id
-            and same_hour(segment.began_seconds, sample.time_seconds)
-            and segment.size_bytes < self._limits.segment_bytes
-            and not segment.removed
-        )
-
-    def _tidy(self, now_seconds: float) -> None:
-        """Remove and thin what is due, a little at a time."""
-        if self._thinning is not None:
-            self._thin_on()
-            return
-        if self._tidied is not None and 0 <= now_seconds - self._tidied < _TIDY_SECONDS:
-            return
-        self._tidied = now_seconds
-        current = None if self._segment is None else self._segment.path
+    def _write(self, entries: Sequence[Entry]) -> None:
+        sample = next(entry for entry in entries if isinstance(entry, Sample))
         try:
-            self.size_bytes = remove_oldest(self.recording, self._limits, now_seconds, current)
-            self._thinning = self._next_thinning(now_seconds, current)
-        except OSError:
-            pass  # whoever writes the next block says what is wrong
+            self._turn(sample)
+            if self._writer is None:
+                return
+            block = encode(entries)
+            self._writer.append(block)
+            self.bytes += len(block)
+            self.error = ""
+        except RecordingError as error:
+            # A full disk may have room again, a folder may come back: it is tried anew with each block.
+            self.dropped += len(entries)
+            self.error = f"not recorded: {error}"
+            if not self._is_there():
+                self._end()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the monitor goes on
+            self.dropped += len(entries)
+            self.error = f"not recorded: {type(error).__name__}: {error}"
 
-    def _thin_on(self) -> None:
-        assert self._thinning is not None
-        try:
-            next(self._thinning)
-        except StopIteration:
-            self._thinning = None
-            self._tidied = None
-        except (OSError, RecordingError):
-            self._thinning = None  # it stays as it is
+    def _turn(self, sample: Sample) -> None:
+        """Begin a new file with each hour and each boot."""
+        hour = int(sample.time_seconds // SEGMENT_SECONDS)
+        known = self._hour in (-1, hour) and self._boot in ("", sample.boot_id)
+        self._hour, self._boot = hour, sample.boot_id
+        if self._writer is None or not known:
+            self._end()
+            self._begin(sample.time_seconds)
 
-    def _next_thinning(
-        self, now_seconds: float, current: Path | None
-    ) -> Generator[None, None, None] | None:
-        segments = segments_of(self.recording)
-        for number, segment in enumerate(segments):
-            path = segment.path
-            end = segment.began_seconds + SEGMENT_SECONDS
-            if path == current or path in self._left_alone or end > now_seconds - self._thin_after:
+    def _begin(self, time_seconds: float) -> None:
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time_seconds))
+        for number in range(1000):
+            path = self._name.with_name(f"{self._name.name}-{stamp}-{number:03d}{SUFFIX}")
+            if path.exists():
                 continue
-            self._left_alone.add(path)
-            around = [each.path for each in segments[max(0, number - 1) : number + 2]]
-            try:
-                if is_thinned(path):
-                    continue
-                events = [event for each in around for event in events_in(each)]
-            except (OSError, RecordingError):
-                continue
-            return thinned(path, windows_of(events))
-        return None
+            self._writer = SegmentWriter(path)
+            self._files.append(path)
+            break
+        self._remove_old()
 
+    def _end(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
-def _belong_together(first: Sample, sample: Sample) -> bool:
-    """Whether both may stand in one block."""
-    return (
-        first.boot_id == sample.boot_id
-        and first.node == sample.node
-        and same_hour(first.time_seconds, sample.time_seconds)
-    )
+    def _is_there(self) -> bool:
+        """Whether its file still has its name: a folder may be removed under it."""
+        return self._writer is not None and self._writer.path.exists()
 
-
-def _is_whole(first: Sample | None, sample: Sample) -> bool:
-    """Whether a block is as long as it should be with this sample."""
-    if first is None:
-        return False
-    seconds = sample.monotonic_seconds - first.monotonic_seconds
-    return seconds + (1 + _JITTER) * sample.interval_seconds >= BLOCK_SECONDS
-
-
-def _node_of(recording: Path) -> str:
-    """The node whose recording bears this name already; '' where none does.
-
-    Raises:
-        RecordingError: when its folder cannot be listed.
-    """
-    try:
-        segments = segments_of(recording)
-    except OSError as error:
-        raise RecordingError(
-            f"{recording.parent} cannot hold a recording: {reason(error)}"
-        ) from error
-    for segment in reversed(segments):
-        try:
-            with Recording(segment.path) as before:
-                return before.node
-        except RecordingError:
-            continue
-    return ""
+    def _remove_old(self) -> None:
+        """Its own files alone, so that those of an earlier run stay."""
+        if self._most_bytes is None:
+            return
+        sizes = {path: path.stat().st_size for path in self._files if path.exists()}
+        for path in list(self._files[:-1]):
+            if sum(sizes.values()) <= self._most_bytes:
+                return
+            path.unlink(missing_ok=True)
+            sizes.pop(path, None)
+            self._files.remove(path)

@@ -42,7 +42,7 @@ def _waiting(host: HostReading, scene: Scene) -> Fields:
 INPUT_BOUND = Scenario(
     name="input-bound",
     summary="All ranks wait a third of each step for data from a slow NFS server.",
-    finds=("HW210",),
+    finds=("INP704", "INP701", "HW210"),
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(data=1.30, work=_SLOW_READS)),),
     overlays=(
@@ -79,7 +79,7 @@ def _held_back(group: CgroupReading, scene: Scene) -> Fields:
 CPU_THROTTLED = Scenario(
     name="cpu-throttled",
     summary="The container's CPU quota is too small: the loaders are held back 40 % of the time.",
-    finds=("HST110", "HST111"),
+    finds=("HST110", "HST111", "INP701"),
     onset_seconds=-90.0,
     in_container=True,
     stages=(
@@ -115,7 +115,7 @@ def _swapped_out(process: ProcessReading, scene: Scene) -> Fields:
 SWAP = Scenario(
     name="swap",
     summary="The host is out of memory and swaps: loader workers wait for their own pages.",
-    finds=("HST109",),
+    finds=("HST109", "INP701"),
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(data=0.45, work=_STARVED)),),
     overlays=(

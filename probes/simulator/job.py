@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..model.process_readings import ProcessReading
+from ..model.process_readings import LimitsReading, ProcessReading
 from .activity import Activity
 from .gpus import GIB
 from .rhythm import RANKS
@@ -112,6 +112,18 @@ class Job:
             run_delay_seconds=0.002 * used,
             voluntary_switches=int(180 * used),
             involuntary_switches=int(4 * used),
+        )
+
+    def limits(self, rank: int, monotonic_seconds: float) -> LimitsReading:
+        """What the training process may have only so much of."""
+        return LimitsReading(
+            monotonic_seconds=monotonic_seconds,
+            pid=rank_pid(rank),
+            start_time_seconds=self._ranks[rank].start_time_seconds,
+            open_files=212 + 3 * rank,
+            open_files_limit=1 << 20,
+            shm_total_bytes=504 * GIB,
+            shm_free_bytes=497 * GIB,
         )
 
     def workers(

@@ -34,7 +34,10 @@ def on_four_nodes(sample: Sample, scene: Scene) -> Sample:
         else process
         for process in sample.processes
     )
-    return msgspec.structs.replace(sample, processes=processes)
+    probes = tuple(
+        msgspec.structs.replace(probe, world_size=_WORLD_SIZE) for probe in sample.probes
+    )
+    return msgspec.structs.replace(sample, processes=processes, probes=probes)
 
 
 def carrying(after: float, *stopped: int) -> Overlay:

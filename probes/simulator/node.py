@@ -39,6 +39,8 @@ _DURATIONS = {
     "processes": 0.0041,
     "cgroups": 0.0004,
     "pressure": 0.0002,
+    "limits": 0.0003,
+    "kernel log": 0.0001,
     "host": 0.0012,
     "inprocess": 0.0003,
     "infiniband": 0.0011,
@@ -121,6 +123,7 @@ class SimulatedNode:
             processes=self._processes(moment, reached, means, spells, monotonic),
             cgroups=(read_cgroup(self._cgroup, self._contained, _up(moment), monotonic),),
             pressures=(read_pressure(self._cgroup, _up(moment), monotonic),),
+            limits=tuple([self._job.limits(rank, monotonic) for rank in range(RANKS)]),
             host=read_host(_up(moment), *_used(reached), self._loads(moment, reached), monotonic),
             probes=tuple(
                 [

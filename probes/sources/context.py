@@ -8,6 +8,7 @@ import msgspec
 
 from ..model.process_readings import ProcessReading
 from .protocol import Source
+from .requests import Requests
 from .stack_requests import StackRequests
 from .watchlist import Watchlist
 
@@ -25,5 +26,7 @@ class Context(msgspec.Struct):
     """Of which processes stacks are wanted."""
     add: Callable[[Source], None]
     """Takes up one more source, for one that finds others: NVML its GPUs."""
+    waits: Requests = msgspec.field(default_factory=Requests)
+    """Of which processes it is wanted what they wait for."""
     newest_process: Callable[[int, float], ProcessReading | None] = _never_read
     """The last reading of the process of that pid and start time. The source of processes sets it."""

@@ -9,6 +9,7 @@ not asked again, for waking its thread costs more than the question.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -48,6 +49,14 @@ class SourceError(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def failure_words(error: BaseException) -> str:
+    """Which error, and what it says."""
+    said = ""
+    with suppress(BaseException):  # what a library raises may not even be printable
+        said = str(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 class SourceAbsent(SourceError):

@@ -40,6 +40,14 @@ class TakeStacks(msgspec.Struct, frozen=True, kw_only=True, tag="stacks"):
     """Sample them too, for the shares of phases."""
 
 
+class LookAtWaits(msgspec.Struct, frozen=True, kw_only=True, tag="waits"):
+    """Find out what these processes wait for and who holds it, for so many seconds; 0: no more."""
+
+    command_id: int
+    pids: tuple[int, ...]
+    seconds: float
+
+
 class SendSignal(msgspec.Struct, frozen=True, kw_only=True, tag="signal"):
     """Send a signal to exactly that process; a pid that now belongs to another is refused."""
 
@@ -79,6 +87,7 @@ Command = (
     | Detach
     | Dump
     | TakeStacks
+    | LookAtWaits
     | TakeExactStack
     | SendSignal
     | ShowEnvironment

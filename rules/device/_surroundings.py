@@ -42,10 +42,10 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         workers = None if self.workers is None else float(self.workers)
         mean = self.seconds
         rows = (
-            ("rank cpu_cores", self.rank_cores, "cores", mean),
-            ("loader workers", workers, "processes", None),
-            ("worker cpu_cores", self.worker_cores, "cores", mean),
-            ("worker blocked", self.worker_blocked, "ratio", mean),
+            ("rank_cpu_cores", self.rank_cores, "cores", mean),
+            ("loader_workers", workers, "processes", None),
+            ("worker_cpu_cores", self.worker_cores, "cores", mean),
+            ("worker_blocked_ratio", self.worker_blocked, "ratio", mean),
             ("pressure_io_ratio", self.pressure_io, "ratio", mean),
             ("pcie_rx_bytes_per_second", self.pcie_rx, "bytes_per_second", mean),
             ("power_watts", self.power, "watts", mean),

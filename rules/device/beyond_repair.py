@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict
+from ..price_reasons import NO_LOSS_YET
 from ..rule import GpuRule, Scene, gpu_subject
 from ._before import before_evidence
 
@@ -31,6 +32,7 @@ class BeyondRepair(GpuRule):
     name = "damage beyond repair"
     short = "beyond repair"
     severity = "error"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     hold_seconds = 0.0
     explains = ("HW204", "HW205", "HW217")

@@ -31,12 +31,13 @@ class ClockStuckLow(GpuRule):
     name = "clock stuck low"
     short = "clock stuck"
     severity = "warning"
+    costs = ("throttled",)
     needs = ("utilization_ratio", "throttle_reasons", "sm_clock_hertz")
     thresholds = {
         "clock_loss_ratio": Threshold(0.15, "ratio", "nvsonar; GCM compares application clocks"),
         "busy_ratio": Threshold(0.5, "ratio", "ours"),
     }
-    explains = ("HW210", "HW211", "RUN407")
+    explains = ("HW210", "HW211", "RUN407", "RUN436")
     next_step = "Undo clock locks on this GPU (nvidia-smi -rac, -rgc); if none is set, reset it."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

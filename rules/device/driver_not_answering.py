@@ -35,6 +35,8 @@ class DriverNotAnswering(Rule):
     name = "driver not answering"
     short = "driver silent"
     severity = "warning"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("warning", "error")
     thresholds = {
         "age_seconds": Threshold(5.0, "seconds", "ours; a loaded driver may take 2 s"),
@@ -42,7 +44,7 @@ class DriverNotAnswering(Rule):
     }
     hold_seconds = 3.0
     clear_seconds = 5.0
-    explains = ("HST107", "HW210", "HW211")
+    explains = ("HST107", "HW210", "HW211", "RUN436")
     next_step = "Read the kernel log for Xid or NVRM lines, and start no further nvidia-smi."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
@@ -102,7 +104,9 @@ class DriverNotAnswering(Rule):
                 compared("age_seconds", age, self.limit["age_seconds"], "seconds"),
                 _how_many(silent, frame),
                 Evidence(
-                    signal="source nvml", value=(source.reason or source.status) if source else None
+                    signal="nvml_source",
+                    label="source nvml",
+                    value=(source.reason or source.status) if source else None,
                 ),
             ),
         )
@@ -115,8 +119,16 @@ class DriverNotAnswering(Rule):
 
 def _how_many(silent: Mapping[int, GpuFrame], frame: Frame) -> Evidence:
     if not frame.gpus:
-        return Evidence(signal="gpus known", value="none: the driver hangs before it lists them")
-    return Evidence(signal="gpus not answering", value=f"{len(silent)} of {len(frame.gpus)}")
+        return Evidence(
+            signal="gpus_known",
+            label="GPUs known",
+            value="none: the driver hangs before it lists them",
+        )
+    return Evidence(
+        signal="gpus_not_answering",
+        label="GPUs not answering",
+        value=f"{len(silent)} of {len(frame.gpus)}",
+    )
 
 
 def _hung_seconds(frame: Frame) -> float:

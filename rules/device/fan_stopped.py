@@ -4,6 +4,7 @@ from typing import Literal
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, unavailable_field
 
 
@@ -30,6 +31,7 @@ class FanStopped(GpuRule):
     name = "fan stopped or failed while hot"
     short = "fan stopped"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     thresholds = {
         "temperature_celsius": Threshold(
@@ -39,7 +41,7 @@ class FanStopped(GpuRule):
         "least_rotations": Threshold(1.0, "per_second", "ours"),
     }
     hold_seconds = 15.0
-    explains = ("HW201", "HW202", "HW203", "HW207", "HW210", "HW211", "RUN407")
+    explains = ("HW201", "HW202", "HW203", "HW207", "HW210", "HW211", "RUN407", "RUN436")
     next_step = (
         "Give the fan's control back to the board, and have a fan that does not turn replaced."
     )

@@ -35,9 +35,11 @@ class GpuInBadState(Rule):
     name = "GPU in a bad state"
     short = "bad state"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("warning", "error")
     hold_seconds = 0.5  # one failed reading is not enough, the second one is
-    explains = ("HST107", "HW209", "HW210", "HW211", "HW217")
+    explains = ("HST107", "HW209", "HW210", "HW211", "HW217", "RUN436")
     next_step = "Read the kernel log for Xid and NVRM lines, drain the node and reset this GPU."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
@@ -59,8 +61,8 @@ def _bad(gpu: GpuFrame) -> Verdict:
         holds=True,
         severity="error" if certain else "warning",
         evidence=(
-            Evidence(signal="driver says", value=fault_text(gpu.fault_code)),
-            Evidence(signal="failed calls", value=_calls(gpu.failed_calls)),
+            Evidence(signal="driver_fault", label="driver says", value=fault_text(gpu.fault_code)),
+            Evidence(signal="failed_calls", value=_calls(gpu.failed_calls)),
             Evidence(signal="pci_bus_id", value=gpu.pci_bus_id),
         ),
         next_step=remedy(gpu.fault_code, gpu.index),

@@ -29,8 +29,10 @@ class GpuLost(Rule):
     id = "HW208"
     name = "GPU lost"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     hold_seconds = 0.5  # one reading is not enough, the second one is
-    explains = ("HST107", "HW209", "HW210", "HW211")
+    explains = ("HST107", "HW209", "HW210", "HW211", "RUN436")
     next_step = "End the job, take this node out of the queue and restart the host."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
@@ -53,4 +55,4 @@ class GpuLost(Rule):
 def _code(gpu: GpuFrame) -> tuple[Evidence, ...]:
     if not gpu.fault_code:
         return ()
-    return (Evidence(signal="driver says", value=fault_text(gpu.fault_code)),)
+    return (Evidence(signal="driver_fault", label="driver says", value=fault_text(gpu.fault_code)),)

@@ -31,13 +31,14 @@ class HardwareSlowdown(GpuRule):
     name = "hardware slowdown"
     short = "HW slowdown"
     severity = "warning"
+    costs = ("throttled",)
     severities = ("warning", "error")
     needs = ("throttle_reasons",)
     thresholds = {
         "clock_loss_ratio": Threshold(0.15, "ratio", "nvsonar; a second witness, for an error")
     }
     hold_seconds = 3.0
-    explains = ("HW202", "HW203", "HW210", "HW211", "RUN407")
+    explains = ("HW202", "HW203", "HW210", "HW211", "RUN407", "RUN436")
     next_step = "Check this node's power supplies in the BMC's event log."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

@@ -29,13 +29,14 @@ class PowerCap(GpuRule):
     name = "power cap with clock loss"
     short = "power cap"
     severity = "warning"
+    costs = ("throttled",)
     needs = ("throttle_reasons", "sm_clock_hertz")
     thresholds = {
         "clock_loss_ratio": Threshold(
             0.15, "ratio", "ours; below it the cap is normal, as at Azure"
         )
     }
-    explains = ("HW210", "HW211", "RUN407")
+    explains = ("HW210", "HW211", "RUN407", "RUN436")
     next_step = "Compare this GPU's power limit and temperature with its peers' and align them."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Severity, Verdict
+from ..price_reasons import NO_LOSS_YET
 from ..rule import GpuRule, Scene, gpu_subject
 from ._before import before_evidence
 
@@ -69,6 +70,7 @@ class RecoveryAction(GpuRule):
     name = "recovery action requested"
     short = "recovery asked"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     hold_seconds = 0.0
     next_step = "Do what the driver asks for: nvidia-smi -q shows it as the GPU recovery action."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
 from ._before import before_evidence
 
@@ -29,6 +30,7 @@ class RowRemapPending(GpuRule):
     name = "row remap pending"
     short = "remap pending"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     needs_any = _FLAGS
     thresholds = {

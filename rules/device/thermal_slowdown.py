@@ -31,13 +31,14 @@ class ThermalSlowdown(GpuRule):
     name = "thermal slowdown"
     short = "overheating"
     severity = "warning"
+    costs = ("throttled",)
     needs = ("temperature_celsius",)
     thresholds = {
         "temperature_celsius": Threshold(82.0, "celsius", "gpuprof; TraceML says 85"),
         "clock_loss_ratio": Threshold(0.15, "ratio", "gpuprof"),
     }
     hold_seconds = 5.0
-    explains = ("HW202", "HW203", "HW210", "HW211", "RUN407")
+    explains = ("HW202", "HW203", "HW210", "HW211", "RUN407", "RUN436")
     next_step = "Check the cooling of this GPU; meanwhile move the job or lower the power limit."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

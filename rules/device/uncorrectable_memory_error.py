@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
 from ._before import before_evidence
 from ._xid_codes import UNCORRECTED_CODES
@@ -38,11 +39,12 @@ class UncorrectableMemoryError(GpuRule):
     name = "uncorrectable memory error"
     short = "memory error"
     severity = "warning"
+    unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     needs = ("ecc_uncorrected_since_start",)
     thresholds = {"errors": Threshold(1.0, "errors", "GCM and Azure: any")}
     hold_seconds = 0.0
-    explains = ("HW205", "HW210", "HW211", "HW217")
+    explains = ("HW205", "HW210", "HW211", "HW217", "RUN436")
     next_step = "Drain this GPU and reset it; start the job again from its last good checkpoint."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
@@ -59,7 +61,7 @@ class UncorrectableMemoryError(GpuRule):
             severity="error" if witness else "warning",
             name="memory error before this watch" if before else None,
             evidence=(
-                compared("uncorrected errors", float(count), self.limit["errors"], "errors"),
+                compared("uncorrected_errors", float(count), self.limit["errors"], "errors"),
                 *(before_evidence(gpu, "ecc_uncorrected") if before else ()),
                 *((witness,) if witness else ()),
                 Evidence(

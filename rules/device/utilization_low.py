@@ -43,6 +43,7 @@ class UtilizationLow(GpuRule):
     name = "utilization low"
     short = "util low"
     severity = "warning"
+    costs = ("unexplained", "launch", "idle")
     severities = ("info", "warning")
     needs_any = ("sm_active_ratio", "utilization_ratio")
     thresholds = {

@@ -3,7 +3,17 @@ from __future__ import annotations
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Verdict, compared
 from ..occupancy import is_latched
-from ..rule import GpuRule, Scene, gpu_subject, is_multi_node, job_of, peers_of, rank_on
+from ..rule import (
+    COLLECTIVE,
+    NETWORK,
+    GpuRule,
+    Scene,
+    gpu_subject,
+    is_multi_node,
+    job_of,
+    peers_of,
+    rank_on,
+)
 from ._activity import Activity, activity
 from ._spinning import SPINNING, idle_inside, links_silent, power_flat
 
@@ -37,6 +47,7 @@ class UtilizationWithoutWork(GpuRule):
     name = "utilization without work"
     short = "SM idle"
     severity = "warning"
+    unpriced = "how much more the GPU could do is in none of the counters"
     severities = ("info", "warning", "error")
     needs = ("utilization_ratio",)
     needs_any = ("sm_active_ratio", "power_watts")
@@ -74,6 +85,9 @@ class UtilizationWithoutWork(GpuRule):
             confidence=0.9 if spins else 0.6,
             evidence=self._evidence(seen, flat, silent),
             next_step=self._step(gpu, spins, scene),
+            waits_in=_waits_in(gpu, spins, scene),
+            lost_ratio=1.0 if spins else None,
+            lost_origin="inferred",
         )
 
     def _stuck(self, gpu: GpuFrame, seen: Activity) -> Verdict:
@@ -130,12 +144,19 @@ class UtilizationWithoutWork(GpuRule):
                 else ()
             ),
             *(
-                (self._mean("power of its limit", seen.power, "power_ratio"),)
+                (self._mean("power_ratio", seen.power, "power_ratio", "power of its limit"),)
                 if seen.power is not None
                 else ()
             ),
         )
 
-    def _mean(self, signal: str, value: float | None, limit: str) -> Evidence:
+    def _mean(self, signal: str, value: float | None, limit: str, label: str = "") -> Evidence:
         window = self.limit["window_seconds"]
-        return compared(signal, value, self.limit[limit], "ratio", mean_seconds=window)
+        most = self.limit[limit]
+        return compared(signal, value, most, "ratio", label=label, mean_seconds=window)
+
+
+def _waits_in(gpu: GpuFrame, spins: bool, scene: Scene) -> frozenset[str]:
+    job = job_of(gpu, scene.frame)
+    on = {COLLECTIVE if spins else "work"}
+    return frozenset({*on, NETWORK} if job is not None and is_multi_node(job) else on)

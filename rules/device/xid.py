@@ -10,6 +10,7 @@ from ._xid_codes import UNKNOWN_XID, XidMeaning, xid_meaning
 
 _MOST_SHOWN = 5
 _SOURCE = "nvml events"
+_LOG = "kernel log"
 
 
 class Xid(Rule):
@@ -35,6 +36,7 @@ class Xid(Rule):
     id = "HW206"
     name = "Xid"
     severity = "warning"
+    unpriced = "what it costs is seen in what it explains alone"
     severities = ("info", "warning", "error")
     thresholds = {
         "age_seconds": Threshold(
@@ -54,24 +56,48 @@ class Xid(Rule):
         "HW216",
         "HW217",
         "HW218",
+        "RUN436",
     )
     next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         now = scene.frame.time_seconds
         source = scene.frame.source(_SOURCE)
-        if source is not None and source.status != "ok" and scene.frame.gpus:
+        log = scene.frame.source(_LOG)
+        has_log = log is not None and log.status == "ok"  # it tells the same, a moment later
+        if source is not None and source.status != "ok" and scene.frame.gpus and not has_log:
             yield Verdict(
                 subject=Subject(kind="node", id=scene.frame.node),
                 holds=None,
                 unavailable=source.reason or source.status,
             )
         recent: dict[str, list[XidReading]] = {}
+        before: dict[str, list[XidReading]] = {}
         for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):
-            if now - xid.time_seconds < self.limit["age_seconds"]:
-                recent.setdefault(_place(xid, scene.frame), []).append(xid)
+            old = now - xid.time_seconds >= self.limit["age_seconds"]
+            found = before if old else recent
+            if not old or xid.origin == "kernel log":
+                found.setdefault(_place(xid, scene.frame), []).append(xid)
         for place, xids in recent.items():
             yield self._verdict(place, xids, scene.frame)
+        for place, xids in before.items():
+            if place not in recent and any(_is_serious(xid) for xid in xids):
+                yield self._earlier(place, xids, scene.frame)
+
+    def _earlier(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
+        """What the kernel log has of hours and days ago: told with its time, and no more."""
+        shown = sorted(filter(_is_serious, xids), key=lambda xid: -xid.time_seconds)[:_MOST_SHOWN]
+        return Verdict(
+            subject=_subject(place, frame),
+            holds=True,
+            severity="info",
+            name="Xid before this watch",
+            evidence=tuple(
+                Evidence(signal="xid", value=f"{_evidence(xid).value}, {_ago(xid, frame)} ago")
+                for xid in shown
+            ),
+            next_step=xid_meaning(shown[0].code).next_step,
+        )
 
     def _verdict(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
         # Of the worst the first: what follows mostly follows from it.
@@ -87,6 +113,18 @@ class Xid(Rule):
             evidence=tuple(_evidence(xid) for xid in shown),
             next_step=_next_step(worst, row, frame),
         )
+
+
+def _is_serious(xid: XidReading) -> bool:
+    return xid_meaning(xid.code).severity != "info"
+
+
+def _ago(xid: XidReading, frame: Frame) -> str:
+    """In hours and days: the kernel's clock and ours run apart by more than seconds."""
+    hours = max(0.0, frame.time_seconds - xid.time_seconds) / 3600.0
+    if hours >= 48:
+        return f"{hours / 24:.0f} days"
+    return f"{hours:.0f} h" if hours >= 1 else f"{hours * 60:.0f} min"
 
 
 def _place(xid: XidReading, frame: Frame) -> str:

@@ -6,14 +6,17 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from ..addresses import is_local
 from ..finding import Evidence, Severity, Verdict, WaitPath
 from ..host._blocked import file_evidence
-from ..rule import Rule, Scene, Threshold
+from ..rule import NETWORK, Rule, Scene, Threshold
 from ..waits.build import rendezvous_waits
 from ..waits.graph import Kind
+from ..waits.holders import awaited
 from ..waits.labels import Charge, Label, charges
 from ..waits.motion import Movement
 from ..waits.ranks import KEPT_WAITING, names_of, rank_subject
+from ._holders import of_children, of_holders, of_loop, of_threads
 
 ERROR_SECONDS = Threshold(60.0, "seconds", "rule 56 of the catalogue: critical from 60 s")
 HOLD_SECONDS = 5.0
@@ -27,6 +30,8 @@ _THINGS: dict[Kind, str] = {
     "file": "a disk or file system",
     "program": "another program",
 }
+_OVER_THE_NETWORK = ("tcp", "inet", "nfs", "rpc", "ceph", "lustre", "cifs", "smb")
+"""In the kernel's names of what is waited for, or of the file system."""
 _LOOKED_FOR = "what it looks for again and again, as for a lock file"
 
 
@@ -39,7 +44,7 @@ class ChargeRule(Rule):
     hold_seconds = HOLD_SECONDS
     clear_seconds = 3.0
     thresholds = {"error_seconds": ERROR_SECONDS}
-    explains = ("HW210", "HW211", "RUN405")
+    explains = ("HW210", "HW211", "RUN405", "RUN436")
     job_wide = True
     about_waiting = True
 
@@ -54,6 +59,8 @@ class ChargeRule(Rule):
                 since_monotonic_seconds=scene.frame.monotonic_seconds - charge.seconds,
                 next_step=self.step_for(charge, scene),
                 path=_path(charge),
+                waits_in=_waits_in(charge, scene),
+                lost_ratio=1.0,
             )
 
     def severity_of(self, charge: Charge) -> Severity:
@@ -62,35 +69,35 @@ class ChargeRule(Rule):
 
     def more_evidence(self, charge: Charge, scene: Scene) -> Iterable[Evidence]:
         """What proves this cause in particular."""
-        yield from _dead_children(charge, scene)
+        yield from of_children(charge.rank, scene)
         yield from file_evidence(scene.frame.process(charge.rank.pid))
+        yield from of_holders(charge, scene)
+        yield from of_threads(charge, scene)
+        yield from of_loop(charge, scene)
 
     @abstractmethod
     def step_for(self, charge: Charge, scene: Scene) -> str | None:
         """What to do now, where it can be more precise than the rule's."""
 
 
-def _dead_children(charge: Charge, scene: Scene) -> Iterator[Evidence]:
-    """Whoever should have written or answered may be among them."""
-    for pid in charge.rank.workers:
-        child = scene.frame.process(pid)
-        if child is not None and child.state == "Z":
-            words = f"pid {pid} ({child.name}) has ended and is a zombie: nobody has asked how"
-            yield Evidence(signal="dead child", value=words)
-
-
 def _path(charge: Charge) -> WaitPath:
-    waiters = frozenset(each.rank for each in charge.waiters if each.rank is not None)
-    on = charge.cause.on
+    return WaitPath(frozenset(each.rank for each in charge.waiters if each.rank is not None))
+
+
+def _waits_in(charge: Charge, scene: Scene) -> frozenset[str]:
+    """What its wait goes through: of several witnesses each adds its own."""
+    on, thing = charge.on, awaited(charge.rank, scene.frame)
+    found: set[str] = {on.kind if on is not None else "itself"}
     activity = charge.rank.activity
-    if (
-        on is not None
-        and on.kind == "socket"
-        and activity is not None
-        and activity.wait == "socket"
-    ):
-        return WaitPath(waiters, "network socket")
-    return WaitPath(waiters, on.kind if on is not None else "")
+    channel = (activity.wait_channel if activity else None) or ""
+    process = scene.frame.process(charge.rank.pid)
+    blocked = process.blocked_on if process is not None else None
+    if thing is not None and thing.kind == "socket":
+        return frozenset({*found} if is_local(thing.name) else {*found, NETWORK})
+    words = f"{channel} {blocked.file_system if blocked else ''}"
+    if any(word in words for word in _OVER_THE_NETWORK):
+        found.add(NETWORK)
+    return frozenset(found)
 
 
 def _confidence(charge: Charge) -> float:
@@ -116,29 +123,38 @@ def _evidence(charge: Charge) -> Iterator[Evidence]:
     yield Evidence(signal="wait_channel", value=activity.wait_channel if activity else None)
     cores = activity.cpu_cores if activity else None
     yield Evidence(signal="main_cpu_cores", value=cores, unit="cores")
-    thing = _THINGS.get(charge.cause.on.kind) if charge.cause.on else None
+    thing = _THINGS.get(charge.on.kind) if charge.on else None
     if thing == _THINGS["timer"] and charge.movement.polls:
         thing = _LOOKED_FOR
-    yield Evidence(signal="waits for", value=thing, origin="inferred")
+    yield Evidence(signal="waits_for", value=thing, origin="inferred")
     word = charge.movement.witness.long_word if charge.movement.work == "own work" else None
-    yield Evidence(signal="its own function", value=word or None, origin="sampled")
+    yield Evidence(
+        signal="own_function", label="its own function", value=word or None, origin="sampled"
+    )
     yield from _of_waiters(charge)
 
 
 def _of_waiters(charge: Charge) -> Iterator[Evidence]:
     if not charge.waiters:
         yield Evidence(
-            signal="nobody waits for it yet; no step for", value=charge.seconds, unit="seconds"
+            signal="no_step_seconds",
+            label="nobody waits for it yet; no step for",
+            value=charge.seconds,
+            unit="seconds",
         )
         return
     yield Evidence(signal=KEPT_WAITING, value=names_of(charge.waiters))
     waiting = charge.waits.waiting
-    yield waiting_evidence(charge.cause.waited_seconds, waiting)
+    yield waiting_evidence(charge.waited_seconds, waiting)
     if rendezvous_waits(charge.waits):
         words = "the rendezvous: this rank has not joined"
-        yield Evidence(signal="the others wait in", value=words, origin="sampled")
+        yield Evidence(
+            signal="others_wait_in", label="the others wait in", value=words, origin="sampled"
+        )
     if any(each.rank.pid in charge.waits.spins for each in waiting):
-        yield Evidence(signal="their GPUs", value="only spin, with flat power")
+        yield Evidence(
+            signal="waiting_gpus", label="their GPUs", value="only spin, with flat power"
+        )
 
 
 def waiting_evidence(seconds: float, waiting: Iterable[Movement]) -> Evidence:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
-from ..finding import Severity
+from ..finding import Evidence, Severity
 from ..rule import Scene, Threshold
 from ..waits.labels import Charge
+from ..waits.motion import long_limit
 from ._charge import ChargeRule
 
 LONGER = "It takes longer than expected and nothing is seen to move: look at its stack, gputop stacks PID."
@@ -31,5 +33,19 @@ class LongWork(ChargeRule):
 
     def _is_overtime(self, charge: Charge) -> bool:
         """Only without progress: what goes on may take its time."""
-        late = charge.seconds >= self.limit["warning_seconds"]
-        return late and charge.movement.motion != "progress"
+        return charge.seconds >= self._limit(charge) and charge.movement.motion != "progress"
+
+    def _limit(self, charge: Charge) -> float:
+        """By the job's own past, where it has one."""
+        return long_limit(charge.rank, charge.movement.work, self.limit["warning_seconds"])
+
+    def more_evidence(self, charge: Charge, scene: Scene) -> Iterable[Evidence]:
+        yield from super().more_evidence(charge, scene)
+        longest = charge.rank.longest_phases.get(charge.movement.work)
+        if longest is not None:
+            yield Evidence(
+                signal="longest_before_seconds",
+                label="longest before",
+                value=longest,
+                unit="seconds",
+            )

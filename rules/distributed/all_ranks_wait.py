@@ -45,6 +45,7 @@ class AllRanksWait(JobRule):
         return Verdict(
             subject=subject,
             holds=True,
+            lost_ratio=1.0,
             severity="error" if seen and late else "warning",
             confidence=min(cause.strength, 0.8),
             evidence=self._evidence(waits, cause.seconds),
@@ -56,8 +57,13 @@ class AllRanksWait(JobRule):
         words = "; ".join(f"{names_of(there)}: {at}" for at, there in places.items())
         evidence = (
             waiting_evidence(seconds, waits.waiting),
-            Evidence(signal="ranks here", value=float(len(waits.waiting))),
-            Evidence(signal="world_size", value=waits.job.world_size),
+            Evidence(
+                signal="local_ranks",
+                label="ranks here",
+                value=float(len(waits.waiting)),
+                unit="count",
+            ),
+            Evidence(signal="world_size", value=waits.job.world_size, unit="count"),
             Evidence(signal="place", value=words or None, origin="sampled"),
         )
         return tuple(each for each in evidence if each.value is not None)

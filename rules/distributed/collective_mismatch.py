@@ -55,7 +55,7 @@ class CollectiveMismatch(Rule):
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         for waits in all_waits(scene).values():
             for cause in waits.causes:
-                knot = cause.end in ("mismatch", "cycle")
+                knot = cause.end in ("mismatch", "cycle") and not cause.things
                 if knot and (cause.seconds >= SHORTEST_SECONDS or _is_afar(cause)):
                     yield self._verdict(cause, waits, scene)
                     break
@@ -68,6 +68,7 @@ class CollectiveMismatch(Rule):
         return Verdict(
             subject=self._subject(cause, waits, first, named),
             holds=True,
+            lost_ratio=1.0,
             severity="error" if seconds >= self.limit["error_seconds"] else "warning",
             confidence=_confidence(cause, odd),
             evidence=self._evidence(cause, waits, seconds),
@@ -87,13 +88,25 @@ class CollectiveMismatch(Rule):
         met = waits.meetings
         evidence = [*islice(evidence_of(met.counts), MOST_NAMED)]
         if met.places:
-            where = "waiting in different places" if len(met.places) > 1 else "place"
+            apart = len(met.places) > 1
+            where = "waiting in different places" if apart else ""
             words = "; ".join(f"{names_of(there)}: {at}" for at, there in met.places.items())
-            evidence.append(Evidence(signal=where, value=words, origin="sampled"))
+            evidence.append(
+                Evidence(
+                    signal="places" if apart else "place",
+                    label=where,
+                    value=words,
+                    origin="sampled",
+                )
+            )
         if not cause.culprits:
             words = names_of(ranks_of(cause.named, waits))
             evidence.append(
-                Evidence(signal="nobody is in the majority; all take part", value=words)
+                Evidence(
+                    signal="no_majority",
+                    label="nobody is in the majority; all take part",
+                    value=words,
+                )
             )
         return (*evidence, waiting_evidence(seconds, waits.waiting))
 

@@ -9,8 +9,9 @@ class LongWorkHoldsOthers(LongWork):
     Meaning:
         One rank works while the others wait for it where that is expected: in a barrier,
         main_process_first, the rendezvous; or its own functions are named for work that is long by its
-        nature: preprocess, download, tokenize, generate. It moves. It becomes a warning when nothing
-        was seen to move on for ten minutes.
+        nature: preprocess, download, tokenize, generate; or it waits for a lock, a pipe or a child, and
+        whoever holds that works. It moves. It becomes a warning when nothing was seen to move on for
+        ten minutes.
     Impact:
         All other ranks do nothing meanwhile; past the time limit of the process group (10 minutes by
         default) the job ends.

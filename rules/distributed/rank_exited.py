@@ -10,8 +10,10 @@ from ...probes.model.rank_activity import ExitedRank
 from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Rule, Scene
+from ..waits.children import oom_kills
 from ..waits.missing import MissingRank, missing_ranks
 from ..waits.ranks import KEPT_WAITING, names_of
+from ._holders import OOM_KILLS
 
 KEPT_SECONDS = 300.0
 _RESTARTED = "Its launcher has started it again: read the end of the log of the attempt before."
@@ -41,11 +43,13 @@ class RankExited(Rule):
     id = "RUN424"
     name = "rank exited"
     severity = "error"
+    costs = ("stalled", "wait")
+    costs_job = True
     severities = ("info", "error")
     about_waiting = True
     hold_seconds = 0.0
     clear_seconds = 0.0
-    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406")
+    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406", "RUN436")
     job_wide = True
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 
@@ -72,10 +76,21 @@ class RankExited(Rule):
         waiting = _waiting_for(exited, frame)
         xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == exited.pid), None)
         evidence = (
-            Evidence(signal="ended by", value=how(exited)),
-            Evidence(signal="killed by", value=exited.killed_by or None),
-            Evidence(signal="xid", value=xid),
-            Evidence(signal="others that ended after it", value=others or None, unit="processes"),
+            Evidence(signal="ended_by", value=how(exited)),
+            Evidence(signal="killed_by", value=exited.killed_by or None),
+            Evidence(
+                signal="oom_kills_since_start",
+                label=OOM_KILLS,
+                value=_oom_kills(exited, frame),
+                unit="count",
+            ),
+            Evidence(signal="xid", value=None if xid is None else str(xid)),
+            Evidence(
+                signal="ended_after_it",
+                label="others that ended after it",
+                value=others or None,
+                unit="processes",
+            ),
             Evidence(signal=KEPT_WAITING, value=names_of(waiting) if waiting else None),
         )
         return Verdict(
@@ -94,6 +109,13 @@ class RankExited(Rule):
         )
 
 
+def _oom_kills(exited: ExitedRank, frame: Frame) -> float | None:
+    """Beside one that was killed outright, by whom nobody has said."""
+    if exited.signal != signal.SIGKILL or exited.killed_by:
+        return None
+    return oom_kills({exited.cgroup} - {None}, frame) or None
+
+
 def _absent(each: MissingRank, scene: Scene) -> Verdict:
     return Verdict(
         subject=Subject(
@@ -102,8 +124,13 @@ def _absent(each: MissingRank, scene: Scene) -> Verdict:
         holds=True,
         confidence=0.8,
         evidence=(
-            Evidence(signal="ended by", value="nobody saw how; it is not there"),
-            Evidence(signal="ranks that should be here", value=float(each.expected)),
+            Evidence(signal="ended_by", value="nobody saw how; it is not there"),
+            Evidence(
+                signal="expected_ranks",
+                label="ranks that should be here",
+                value=float(each.expected),
+                unit="count",
+            ),
             Evidence(signal=KEPT_WAITING, value=names_of(each.job.ranks)),
         ),
         since_monotonic_seconds=scene.frame.monotonic_seconds - each.seconds,

@@ -43,7 +43,7 @@ class RankFinished(ChargeRule):
                     yield self._ended(exited, waits, scene)
 
     def more_evidence(self, charge: Charge, scene: Scene) -> Iterable[Evidence]:
-        yield Evidence(signal="has finished", value="it sits in the exit of its interpreter")
+        yield Evidence(signal="has_finished", value="it sits in the exit of its interpreter")
 
     def step_for(self, charge: Charge, scene: Scene) -> str | None:
         return (
@@ -66,7 +66,7 @@ class RankFinished(ChargeRule):
             holds=True,
             severity="error" if late else "warning",
             evidence=(
-                Evidence(signal="has finished", value="it has ended with exit code 0"),
+                Evidence(signal="has_finished", value="it has exited with code 0"),
                 Evidence(signal=KEPT_WAITING, value=names_of(each.rank for each in waits.waiting)),
                 waiting_evidence(waits.waited_seconds, waits.waiting),
             ),

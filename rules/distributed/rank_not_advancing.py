@@ -3,6 +3,7 @@ from __future__ import annotations
 from ..rule import Scene
 from ..waits.labels import Charge
 from ._charge import ChargeRule
+from ._holders import step_of
 
 
 class RankNotAdvancing(ChargeRule):
@@ -19,10 +20,13 @@ class RankNotAdvancing(ChargeRule):
         default) the others give up, and the job ends with an error that names the wrong rank.
     Diagnosis:
         Read where it is: its innermost own function, whether its main thread runs (a loop) or sleeps
-        (and in which kernel function). Compare with the stacks of the others: gputop stacks PID.
+        (and in which kernel function). Of a lock whoever holds it is named, where that may be seen: a
+        process, a thread, or the rank with which it waits in a circle. Compare with the stacks of the
+        others: gputop stacks PID.
     Mitigation:
         Mend that function. A sample that takes minutes to prepare, a retry without a limit and work
-        done on one rank only are the usual ones.
+        done on one rank only are the usual ones. A lock file that nobody holds was left by a process
+        that died: remove it.
     """
 
     id = "RUN406"
@@ -32,6 +36,9 @@ class RankNotAdvancing(ChargeRule):
     next_step = "Look at its stack beside those of the others: gputop stacks PID."
 
     def step_for(self, charge: Charge, scene: Scene) -> str | None:
+        behind = step_of(charge, scene)
+        if behind is not None:
+            return behind
         if charge.rank.place is None:
             return None
         return f"Look at {charge.rank.place}: that is where it is. gputop stacks {charge.rank.pid} shows all of it."

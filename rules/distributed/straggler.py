@@ -6,11 +6,14 @@ from typing import NamedTuple
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...probes.model.vocabulary import LONG_PHASES
 from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
+from ..rank_rule import NO_PROBE
 from ..rule import Rule, Scene, Threshold
-from ..waits.ranks import LONG_PHASES, WAITING_PHASES, rank_subject
+from ..stages import alike
+from ..waits.ranks import WAITING_PHASES, rank_subject
 
 STEPS = 10
 """So many of the newest steps are looked at: their median forgets a hiccup."""
@@ -19,7 +22,9 @@ RECENT_SECONDS = 120.0
 AROUND_SECONDS = 30.0
 _IN_COLLECTIVES = frozenset({"comm"})
 
-_IN_BACKWARD = "in collectives and backward"
+_COMPUTE = frozenset({"forward", "backward", "optimizer"})
+_UNLIKE = "Give the rank on the slower model less of the work, or GPUs of one model to the job."
+_IN_BACKWARD = "in_collectives_and_backward_ratio"
 
 Shares = Mapping[str, float]
 """Phase → median share of a step that is spent in it."""
@@ -55,7 +60,8 @@ class Straggler(Rule):
     Diagnosis:
         The phase says where to look. Data: its loader workers, their files, its cores. Forward and
         backward: its GPU's clocks, temperature and power beside the others, or longer samples. Copies:
-        its PCIe link. A pipeline's last stage may just have more to do.
+        its PCIe link. Ranks of one pipeline stage are compared with each other alone: the last stage may
+        just have more to do.
     Mitigation:
         Mend what slows that rank, or move it away from that GPU or node. Where its share of the work is
         larger, balance it.
@@ -66,7 +72,8 @@ class Straggler(Rule):
     severity = "warning"
     severities = ("info", "warning")
     hold_seconds = 10.0
-    explains = ("HW210", "HW211")
+    look_seconds = 2.0
+    explains = ("HW210", "HW211", "RUN430", "RUN436")
     thresholds = {
         "info_ratio": Threshold(0.10, "ratio", "TraceML: 10 % of a step"),
         "warning_ratio": Threshold(0.20, "ratio", "TraceML: 20 % of a step"),
@@ -89,23 +96,55 @@ class Straggler(Rule):
         return self._verdict(job, late, scene)
 
     def _verdict(self, job: JobFrame, late: Late, scene: Scene) -> Verdict:
-        much = late.delay >= self.limit["warning_ratio"]
+        model = _odd_model(late, job, scene.frame)
+        much = late.delay >= self.limit["warning_ratio"] and not model
         limit = self.limit["warning_ratio" if much else "info_ratio"]
-        around, advice = _around(late, scene)
-        waited = "waits in collectives" if late.distinguished else _IN_BACKWARD
+        around, advice = ((), _UNLIKE) if model else _around(late, scene)
+        waited = "waits_in_collectives_ratio" if late.distinguished else _IN_BACKWARD
         return Verdict(
             subject=rank_subject(job, late.rank),
             holds=True,
             severity="warning" if much else "info",
             confidence=0.9 if late.distinguished else 0.6,
             evidence=(
-                compared("delay of the others in a step", late.delay, limit, "ratio"),
-                against_peers(f"in {late.phase}", late.spends, late.others_spend, "ratio"),
+                compared(
+                    "others_delay_ratio",
+                    late.delay,
+                    limit,
+                    "ratio",
+                    label="delay of the others in a step",
+                ),
+                against_peers(
+                    "late_phase_ratio",
+                    late.spends,
+                    late.others_spend,
+                    "ratio",
+                    label=f"in {late.phase}",
+                ),
                 against_peers(waited, late.waits, late.others_wait, "ratio"),
+                *(
+                    (Evidence(signal="other_gpu_model", label="GPU of another model", value=model),)
+                    if model
+                    else ()
+                ),
                 *around,
             ),
             next_step=advice,
+            lost_ratio=late.delay,
+            payers=frozenset(each.rank for each in job.living if each.rank is not None),
         )
+
+
+def _odd_model(late: Late, job: JobFrame, frame: Frame) -> str:
+    """Its GPU's model, where it computes longer and all the others are of another; else empty."""
+    names = {
+        rank.pid: gpu.name
+        for rank in job.living
+        if rank.gpu_index is not None and (gpu := frame.gpu(rank.gpu_index)) is not None
+    }
+    own = names.pop(late.rank.pid, None)
+    unlike = own is not None and bool(names) and own not in names.values()
+    return own or "" if unlike and late.phase in _COMPUTE else ""
 
 
 def waited_for_in_backward(findings: Iterable[Finding], job: JobFrame) -> int | None:
@@ -124,7 +163,7 @@ def _unprobed(job: JobFrame, frame: Frame) -> str:
     if not without:
         return ""
     whom = "the ranks have" if len(without) == len(living) else f"{len(without)} of the ranks have"
-    return f"{whom} no probe: start the job under `gputop run`"
+    return f"{whom} {NO_PROBE}"
 
 
 def _around(late: Late, scene: Scene) -> tuple[tuple[Evidence, ...], str | None]:
@@ -138,8 +177,18 @@ def _around(late: Late, scene: Scene) -> tuple[tuple[Evidence, ...], str | None]
 
 
 def _late_one(job: JobFrame, frame: Frame) -> Late | None:
-    """The rank that is waited for most; ``None`` where not all are known, or there is nobody to wait."""
-    known = [(rank, _shares(rank, frame)) for rank in job.ranks]
+    """The rank that is waited for most, among those that do the same work."""
+    found = (_late_among(ranks, frame) for ranks in alike(job, frame))
+    return max((late for late in found if late is not None), key=_delay, default=None)
+
+
+def _delay(late: Late) -> float:
+    return late.delay
+
+
+def _late_among(ranks: Sequence[RankFrame], frame: Frame) -> Late | None:
+    """``None`` where not all are known, or there is nobody to wait."""
+    known = [(rank, _shares(rank, frame)) for rank in ranks]
     if len(known) < 2 or not all(shares for _, shares in known):
         return None
     seen, hidden = (_latest(known, waiting) for waiting in (_IN_COLLECTIVES, WAITING_PHASES))

@@ -30,12 +30,13 @@ class OtherTenant(GpuRule):
     id = "ENV601"
     name = "other tenant"
     severity = "warning"
+    unpriced = "what the other one takes of the GPU is in none of the counters"
     needs = ("processes",)
     thresholds = {
         "memory_bytes": Threshold(500e6, "bytes", "ours; a bare CUDA context takes about as much"),
         "sm_ratio": Threshold(0.05, "ratio", "ours"),
     }
-    explains = ("HW210", "MEM301", "RUN407")
+    explains = ("HW210", "MEM301", "RUN407", "RUN430", "RUN436")
     next_step = "Have the process named here ended, or moved to another GPU."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

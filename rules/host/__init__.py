@@ -1,1 +1,1 @@
-"""HST 1xx: input and host."""
+"""HST 1xx: the node around the GPUs."""

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from ...probes.model.frame import Frame
 from ...probes.model.host_frames import CgroupFrame
-from ..finding import Evidence, Finding, Subject, Verdict, compared
-from ..rule import CgroupRule, Scene, Threshold, stands_still
+from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
+from ..rule import WORK, CgroupRule, Scene, Threshold
 
 _WINDOW_SECONDS = 30.0
 
@@ -31,6 +32,7 @@ class CpuThrottling(CgroupRule):
     name = "cgroup CPU throttling"
     short = "CPU throttled"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     needs = ("throttled_ratio",)
     thresholds = {
@@ -39,11 +41,9 @@ class CpuThrottling(CgroupRule):
         "healthy_ratio": Threshold(0.90, "ratio", "project goals; second witness of an error"),
     }
     hold_seconds = 10.0
-    explains = ("HST111", "HW210", "HW211")
+    explains_waits_in = WORK
+    explains = ("HST111", "HW210", "HW211", "INP701", "INP703", "RUN436")
     next_step = "Raise the CPU limit of this container or pod, or run fewer loader workers in it."
-
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        return not stands_still(symptom)
 
     def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:
         ratio = scene.history.cgroup(group.path, "throttled_ratio").mean(_WINDOW_SECONDS)
@@ -67,7 +67,7 @@ class CpuThrottling(CgroupRule):
                 *self._pressure(group, scene),
                 Evidence(signal="cpu_quota_cores", value=group.cpu_quota_cores, unit="cores"),
                 Evidence(signal="cpu_cores", value=_used(group, scene.frame), unit="cores"),
-                compared("least utilization_ratio", loaded, self.limit["healthy_ratio"], "ratio"),
+                compared("least_utilization_ratio", loaded, self.limit["healthy_ratio"], "ratio"),
             ),
         )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from ...probes.model.topology_frames import PlacementFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Rule, Scene, Threshold
 
 
@@ -29,6 +30,7 @@ class NumaMisplacement(Rule):
     name = "NUMA misplacement"
     short = "NUMA misplaced"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
         "off_node_ratio": Threshold(0.8, "ratio", "ours: of the time"),
@@ -36,7 +38,8 @@ class NumaMisplacement(Rule):
         "utilization_ratio": Threshold(0.9, "ratio", "project goals: healthy above"),
         "window_seconds": Threshold(60.0, "seconds", "ours"),
     }
-    explains = ("HW210",)
+    look_seconds = 5.0
+    explains = ("HW210", "INP701", "INP703", "RUN436")
     next_step = "Bind this rank to the CPUs and memory of its GPU's node when it starts."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
@@ -72,10 +75,10 @@ class NumaMisplacement(Rule):
             severity="warning" if slowed else "info",
             confidence=0.9 if bound or (runs and stays) else 0.7,
             evidence=(
-                Evidence(signal="GPU's node", value=str(placement.gpu_node)),
-                Evidence(signal="may run on CPUs", value=placement.cpus),
-                compared("runs elsewhere", away, self.limit["off_node_ratio"], "ratio"),
-                compared("memory near", local, self.limit["local_memory_ratio"], "ratio"),
+                Evidence(signal="gpu_numa_node", label="GPU's node", value=str(placement.gpu_node)),
+                Evidence(signal="allowed_cpu_list", label="may run on CPUs", value=placement.cpus),
+                compared("runs_elsewhere_ratio", away, self.limit["off_node_ratio"], "ratio"),
+                compared("memory_near_ratio", local, self.limit["local_memory_ratio"], "ratio"),
                 compared("utilization_ratio", busy, self.limit["utilization_ratio"], "ratio"),
             ),
         )

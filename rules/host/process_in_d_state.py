@@ -41,6 +41,7 @@ class ProcessInDState(ProcessRule):
     name = "process in D state"
     short = "in D state"
     severity = "warning"
+    unpriced = "what it costs is seen in what waits for it alone"
     severities = ("warning", "error")
     needs = ("state",)
     clear_seconds = 25.0
@@ -54,7 +55,7 @@ class ProcessInDState(ProcessRule):
             "ours; one that waits two thirds of the time is met so once in 3000 times",
         ),
     }
-    explains = ("HW210", "HW211", "RUN407")
+    explains = ("HW210", "HW211", "RUN407", "RUN436")
     job_wide = True
     next_step = "Read its kernel stack (cat /proc/PID/stack, as root) for what it waits for."
 
@@ -75,7 +76,7 @@ class ProcessInDState(ProcessRule):
             evidence=(
                 Evidence(signal="state", value="D"),
                 Evidence(signal="wait_channel", value=process.wait_channel),
-                Evidence(signal="waits for", value=wait, origin="inferred"),
+                Evidence(signal="waits_for", value=wait, origin="inferred"),
                 Evidence(
                     signal="voluntary_switches_per_second",
                     value=process.voluntary_switches_per_second,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from ..distributed._charge import ChargeRule
+from ..distributed._holders import step_of
 from ..rule import Scene
 from ..waits.labels import Charge
 from ._blocked import mount_words
@@ -18,8 +19,9 @@ class RankBlockedInIo(ChargeRule):
     Diagnosis:
         The wait channel names the kernel function: pipe_read or wait_for_partner a pipe or FIFO that
         nobody writes to, tcp or unix a peer that does not answer, nfs or rpc a dead file server. The
-        stack names the line; the file and its mount are reported where its system call may be read, and
-        else by ls -l /proc/PID/fd.
+        stack names the line; the file and its mount, the far end of the socket and who has the other end
+        of the pipe are reported where its system call may be read, and else by ls -l /proc/PID/fd. A
+        child that was killed is named: it may be the one that should have written.
     Mitigation:
         Bring back what should answer, or give the read a time limit.
     """
@@ -31,6 +33,9 @@ class RankBlockedInIo(ChargeRule):
     next_step = "Find what it reads: ls -l /proc/PID/fd."
 
     def step_for(self, charge: Charge, scene: Scene) -> str | None:
+        behind = step_of(charge, scene)
+        if behind is not None:
+            return behind
         rank = charge.rank
         where = f" at {rank.place}" if rank.place else ""
         process = scene.frame.process(rank.pid)

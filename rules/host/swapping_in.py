@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.host_frames import HostFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import HostRule, Scene, Threshold
 
 
@@ -26,12 +27,13 @@ class SwappingIn(HostRule):
     id = "HST109"
     name = "swapping in"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     needs = ("swap_in_bytes_per_second",)
     thresholds = {
         "swap_in_bytes_per_second": Threshold(1e6, "bytes_per_second", "gpuprof"),
     }
     hold_seconds = 5.0
-    explains = ("HST107", "HW210", "HW211")
+    explains = ("HST107", "HW210", "HW211", "INP701", "INP704", "RUN436")
     next_step = "Free host memory: see which processes hold it, and lower workers or prefetching."
 
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.process_frames import ProcessFrame
-from ..finding import Evidence, Finding, Severity, Subject, Verdict, compared
+from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..loader_workers import loader_workers
-from ..rule import Rule, Scene, Threshold, stands_still
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
+from ..rule import WORK, Rule, Scene, Threshold
 from ._cores import (
     WINDOW_SECONDS,
     cores_available,
@@ -73,6 +73,8 @@ class TooFewCores(Rule):
     id = "HST111"
     name = "too few cores"
     severity = "info"
+    look_seconds = 2.0
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
         "system_cores": Threshold(4.0, "cores", "ml-engineering: ranks x (workers + 1) + 4"),
@@ -97,11 +99,9 @@ class TooFewCores(Rule):
             0.05, "ratio", "as HST110: then its own quota keeps it waiting"
         ),
     }
-    explains = ("HW210", "HW211")
+    explains_waits_in = WORK
+    explains = ("HW210", "HW211", "INP701", "INP703", "RUN436")
     next_step = "Give the job more cores (Slurm --cpus-per-task, pod limit) or run fewer workers."
-
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        return not stands_still(symptom)
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         taken: list[_Cores] = []
@@ -188,13 +188,27 @@ class TooFewCores(Rule):
             severity="warning" if waits else "info",
             confidence=0.9 if waits else 0.5,
             evidence=(
-                compared("cores available", cores.available, cores.needed, "cores"),
+                compared(
+                    "available_cpu_cores",
+                    cores.available,
+                    cores.needed,
+                    "cores",
+                    label="cores available",
+                ),
                 Evidence(signal="ranks", value=float(len(cores.ranks)), unit="processes"),
                 Evidence(
-                    signal="loader workers", value=float(sum(cores.workers)), unit="processes"
+                    signal="loader_workers", value=float(sum(cores.workers)), unit="processes"
                 ),
                 Evidence(signal="allowed_cpus", value=_narrowest(cores), unit="cores"),
-                *((Evidence(signal="cores used", value=used, unit="cores"),) if used else ()),
+                *(
+                    (
+                        Evidence(
+                            signal="used_cpu_cores", label="cores used", value=used, unit="cores"
+                        ),
+                    )
+                    if used
+                    else ()
+                ),
                 *self._waits(cores),
             ),
         )
@@ -214,9 +228,19 @@ class TooFewCores(Rule):
             severity=severity,
             confidence=0.9 if users else 0.7,
             evidence=(
-                Evidence(signal="who takes them", value=users_text(users)),
-                Evidence(signal="cores used by others", value=worst.others, unit="cores"),
-                Evidence(signal="cores used by the job", value=worst.used, unit="cores"),
+                Evidence(signal="taken_by", label="who takes them", value=users_text(users)),
+                Evidence(
+                    signal="others_cpu_cores",
+                    label="cores used by others",
+                    value=worst.others,
+                    unit="cores",
+                ),
+                Evidence(
+                    signal="job_cpu_cores",
+                    label="cores used by the job",
+                    value=worst.used,
+                    unit="cores",
+                ),
                 Evidence(signal="job", value=worst.job.name),
                 *self._waits(worst),
             ),
@@ -225,14 +249,15 @@ class TooFewCores(Rule):
         )
 
     def _waits(self, cores: _Cores) -> tuple[Evidence, ...]:
-        pressure = self.limit["pressure_cpu_ratio"]
+        pressure, own = self.limit["pressure_cpu_ratio"], cores.own_pressure
         return (
             compared("run_delay_ratio", cores.delay, self.limit["run_delay_ratio"], "ratio"),
             compared(
-                "pressure_cpu_ratio" if cores.own_pressure is None else "CPU pressure of its group",
+                "pressure_cpu_ratio" if own is None else "cgroup_pressure_cpu_ratio",
                 cores.pressure,
                 pressure,
                 "ratio",
+                label="" if own is None else "CPU pressure of its group",
                 mean_seconds=WINDOW_SECONDS,
             ),
         )

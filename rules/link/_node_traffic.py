@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...probes.model.job_frames import JobFrame
 from ..progress import is_unsettled
 from ..rule import Scene
+from ..waits.ranks import names_of
 from ._ports import ACTIVE
 
 
@@ -48,5 +49,5 @@ def settled_for(job: JobFrame) -> str:
     """Why nothing needs to be exchanged just now, or an empty string."""
     for rank in job.ranks:
         if is_unsettled(rank):
-            return f"rank {rank.rank} is in {rank.phase}"
+            return f"{names_of([rank])} is in {rank.phase}"
     return ""

@@ -14,6 +14,7 @@ from ..rule import Rule, Scene, reading_too_old
 from ..series import Series
 
 ACTIVE = "active"
+_BESIDE_A_GPU = frozenset({"PIX", "PXB"})
 
 
 class PortRule(Rule):
@@ -71,3 +72,18 @@ def siblings(port: PortFrame, frame: Frame) -> tuple[PortFrame, ...]:
         and (other.driver, other.model, other.link_layer)
         == (port.driver, port.model, port.link_layer)
     )
+
+
+def same_role(one: PortFrame, other: PortFrame, frame: Frame) -> bool:
+    """Whether both are known to be for the same: for the GPU behind the same PCIe switch as each of them.
+
+    Ports for storage have the same cards, and are elsewhere. Without a topology nobody can tell.
+    """
+    topology = frame.topology
+    beside = {
+        name
+        for gpu in (topology.gpus if topology else ())
+        if gpu.nearest_level in _BESIDE_A_GPU
+        for name in gpu.nearest_nics
+    }
+    return {one.device, other.device} <= beside

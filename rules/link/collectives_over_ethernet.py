@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene, Threshold, is_multi_node
 from ._node_traffic import rdma_traffic, settled_for
 
@@ -34,6 +35,7 @@ class CollectivesOverEthernet(JobRule):
     name = "collectives over Ethernet"
     short = "over Ethernet"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
         "ethernet_bytes_per_second": Threshold(
             100e6, "bytes_per_second", "ours: both ways, which reading data alone does not do"
@@ -42,7 +44,8 @@ class CollectivesOverEthernet(JobRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 15.0
-    explains = ("HW210", "LNK511")
+    look_seconds = 3.0
+    explains = ("HW210", "LNK511", "RUN430", "RUN436")
     next_step = "Start it with NCCL_DEBUG=INFO and read why NCCL chose NET/Socket over NET/IB."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
@@ -67,9 +70,24 @@ class CollectivesOverEthernet(JobRule):
             holds=True,
             confidence=0.95 if reported.get("NCCL_IB_DISABLE") in _OFF else 0.8,
             evidence=(
-                compared("Ethernet both ways", least, limit, "bytes_per_second"),
-                compared("RDMA against Ethernet", share, self.limit["rdma_ratio"], "ratio"),
-                *(Evidence(signal=name, value=value) for name, value in reported.items()),
+                compared(
+                    "ethernet_bytes_per_second",
+                    least,
+                    limit,
+                    "bytes_per_second",
+                    label="Ethernet both ways",
+                ),
+                compared(
+                    "rdma_to_ethernet_ratio",
+                    share,
+                    self.limit["rdma_ratio"],
+                    "ratio",
+                    label="RDMA against Ethernet",
+                ),
+                *(
+                    Evidence(signal=name.lower(), label=name, value=value)
+                    for name, value in reported.items()
+                ),
             ),
             next_step="Start it without NCCL_IB_DISABLE, which keeps NCCL off the RDMA ports."
             if reported.get("NCCL_IB_DISABLE") in _OFF

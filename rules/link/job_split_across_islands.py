@@ -8,9 +8,10 @@ from ...probes.model.job_frames import JobFrame
 from ...probes.model.link_readings import PEER_OK
 from ...probes.model.topology_frames import Island, TopologyFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene, Threshold
 
-_ACCESS = "peer access between them"
+_ACCESS = "peer_access"
 
 
 class JobSplitAcrossIslands(JobRule):
@@ -35,6 +36,7 @@ class JobSplitAcrossIslands(JobRule):
     name = "job split across NVLink islands"
     short = "job split"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     thresholds = {
         "pcie_ratio": Threshold(0.10, "ratio", "ours: of the PCIe link's limit"),
@@ -42,7 +44,8 @@ class JobSplitAcrossIslands(JobRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 10.0
-    explains = ("HW210",)
+    look_seconds = 3.0
+    explains = ("HW210", "RUN430", "RUN436")
     next_step = "Make one process group an island, so that only gradients cross between them."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
@@ -65,10 +68,24 @@ class JobSplitAcrossIslands(JobRule):
             severity="warning" if crosses or waits else "info",
             confidence=0.95 if crosses and waits else 0.8 if crosses or waits else 0.5,
             evidence=(
-                Evidence(signal="NVLink islands", value=" | ".join(map(_reported, touched))),
-                compared("PCIe of its limit", pcie, self.limit["pcie_ratio"], "ratio"),
-                compared("phase comm", comm, self.limit["comm_ratio"], "ratio"),
-                *(() if access is None else (Evidence(signal=_ACCESS, value=access),)),
+                Evidence(
+                    signal="nvlink_islands",
+                    label="NVLink islands",
+                    value=" | ".join(map(_reported, touched)),
+                ),
+                compared(
+                    "pcie_of_limit_ratio",
+                    pcie,
+                    self.limit["pcie_ratio"],
+                    "ratio",
+                    label="PCIe of its limit",
+                ),
+                compared("comm_ratio", comm, self.limit["comm_ratio"], "ratio", label="phase comm"),
+                *(
+                    ()
+                    if access is None
+                    else (Evidence(signal=_ACCESS, label="peer access between them", value=access),)
+                ),
             ),
             next_step=_split(job, touched),
         )

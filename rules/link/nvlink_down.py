@@ -4,6 +4,7 @@ from statistics import median_high
 
 from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, against_peers
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, peers_of
 from ._nvlink_rule import NvlinkRule
 
@@ -29,8 +30,9 @@ class NvlinkDown(NvlinkRule):
     id = "LNK503"
     name = "NVLink down"
     severity = "error"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
-    explains = ("HW210",)
+    explains = ("HW210", "RUN430", "RUN436")
     next_step = "Look for Xid 74 or 144-150 in the kernel log, then drain and reset the GPU."
 
     def judge_links(
@@ -38,7 +40,7 @@ class NvlinkDown(NvlinkRule):
     ) -> Verdict:
         dropped = [link for link in links if link.was_active and link.active is False]
         up = sum(link.active is not False for link in links)
-        usual = _usual(gpu, scene)
+        usual = None if up == 0 and _in_pairs(gpu, scene) else _usual(gpu, scene)
         if not dropped and (usual is None or up >= usual):
             return Verdict(subject=subject, holds=False)
         return Verdict(
@@ -46,8 +48,8 @@ class NvlinkDown(NvlinkRule):
             holds=True,
             severity="error" if dropped else "warning",
             evidence=(
-                against_peers("NVLinks up", float(up), usual, "links"),
-                Evidence(signal="links down", value=_named(links)),
+                against_peers("nvlinks_up", float(up), usual, "links", label="NVLinks up"),
+                Evidence(signal="links_down", value=_named(links)),
             ),
         )
 
@@ -59,6 +61,20 @@ def _usual(gpu: GpuFrame, scene: Scene) -> float | None:
         if peer.nvlinks
     ]
     return float(median_high(counts)) if len(counts) >= 2 else None
+
+
+def _in_pairs(gpu: GpuFrame, scene: Scene) -> bool:
+    """Whether bridges join its peers two by two: then one without a bridge is built so."""
+    ends = [
+        {
+            link.remote_pci_bus_id
+            for link in peer.nvlinks or ()
+            if link.active and link.remote == "gpu"
+        }
+        for peer in peers_of(gpu, scene.frame)
+        if any(link.active for link in peer.nvlinks or ())
+    ]
+    return bool(ends) and all(len(each) == 1 and None not in each for each in ends)
 
 
 def _named(links: tuple[NvlinkFrame, ...]) -> str:

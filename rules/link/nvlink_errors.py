@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold, unavailable_field
 from ._nvlink_rule import NvlinkRule
 
@@ -26,6 +27,7 @@ class NvlinkErrors(NvlinkRule):
     id = "LNK504"
     name = "NVLink errors"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
         "crc_errors_per_second": Threshold(100.0, "per_second", "DCGM"),
         "replays_and_recoveries": Threshold(1.0, "errors", "DCGM; GCM allows none"),
@@ -58,12 +60,12 @@ class NvlinkErrors(NvlinkRule):
                     "per_second",
                 ),
                 compared(
-                    "replays and recoveries",
+                    "replays_and_recoveries",
                     float(retries),
                     self.limit["replays_and_recoveries"],
                     "errors",
                 ),
-                Evidence(signal="worst link", value=str(worst.link) if worst else None),
+                Evidence(signal="worst_link", value=str(worst.link) if worst else None),
             ),
         )
 

@@ -5,6 +5,7 @@ from collections import Counter
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.topology_frames import PeerAccess
 from ..finding import Evidence, Subject, Verdict
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene
 
 
@@ -29,8 +30,9 @@ class NvlinkRefused(JobRule):
     id = "LNK514"
     name = "NVLink refused"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     hold_seconds = 5.0
-    explains = ("HW210", "LNK505")
+    explains = ("HW210", "LNK505", "RUN430", "RUN436")
     next_step = (
         "Check that the fabric manager runs and matches the driver, then start the job anew."
     )
@@ -50,10 +52,19 @@ class NvlinkRefused(JobRule):
             holds=True,
             confidence=0.9,
             evidence=(
-                Evidence(signal="pairs refused", value=float(len(refused)), unit="count"),
-                Evidence(signal="first of them", value=f"GPU {first.one} and GPU {first.two}"),
-                Evidence(signal="peer access over NVLink", value=why),
-                Evidence(signal="NVLinks between them", value=float(first.links), unit="links"),
+                Evidence(signal="pairs_refused", value=float(len(refused)), unit="count"),
+                Evidence(
+                    signal="first_refused_pair",
+                    label="first of them",
+                    value=f"GPU {first.one} and GPU {first.two}",
+                ),
+                Evidence(signal="nvlink_peer_access", label="peer access over NVLink", value=why),
+                Evidence(
+                    signal="nvlinks_between",
+                    label="NVLinks between them",
+                    value=float(first.links),
+                    unit="links",
+                ),
             ),
         )
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Subject, Verdict
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import GpuRule, Scene, Threshold, peers_of
 from ._subjects import pcie_subject
 
@@ -28,6 +29,7 @@ class PcieLinkDegraded(GpuRule):
     name = "PCIe link degraded"
     short = "PCIe degraded"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning")
     needs = (
         "pcie_generation",
@@ -41,7 +43,7 @@ class PcieLinkDegraded(GpuRule):
         "busy_ratio": Threshold(0.2, "ratio", "ours; the link trains down when idle (nvtop#6)"),
         "window_seconds": Threshold(10.0, "seconds", "ours"),
     }
-    explains = ("HW210", "LNK502", "RUN407")
+    explains = ("HW210", "LNK502", "RUN407", "RUN430", "RUN436")
     next_step = (
         "Train the link anew (GPU reset or restart of the host); if it stays, reseat the card."
     )
@@ -63,7 +65,7 @@ class PcieLinkDegraded(GpuRule):
             severity="info" if alike else "warning",
             evidence=(
                 *_below(gpu),
-                Evidence(signal="card and slot", value=_ends(gpu)),
+                Evidence(signal="card_and_slot", value=_ends(gpu)),
                 Evidence(signal="utilization_ratio", value=busy, unit="ratio", mean_seconds=window),
                 Evidence(
                     signal="peers", value="all alike" if alike else "differ" if peers else None
@@ -86,7 +88,7 @@ def _degraded(gpu: GpuFrame) -> bool:
 def _below(gpu: GpuFrame) -> tuple[Evidence, ...]:
     """Generation and width, as far as they are not what they could be."""
     pairs = (
-        ("pcie_generation", gpu.pcie_generation, gpu.pcie_generation_max, ""),
+        ("pcie_generation", gpu.pcie_generation, gpu.pcie_generation_max, "count"),
         ("pcie_width", gpu.pcie_width, gpu.pcie_width_max, "lanes"),
     )
     return tuple(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import GpuRule, Scene, Threshold
 from ._subjects import pcie_subject
 
@@ -29,6 +30,7 @@ class PcieReplays(GpuRule):
     id = "LNK502"
     name = "PCIe replays"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     needs = ("pcie_replays_since_start", "pcie_generation", "pcie_width")
     thresholds = {
         "replays_per_lane": Threshold(
@@ -56,7 +58,9 @@ class PcieReplays(GpuRule):
             subject=subject,
             holds=per_minute >= most,
             evidence=(
-                compared("pcie_replays", per_minute, most, "per_minute"),
+                compared(
+                    "pcie_replays_per_minute", per_minute, most, "per_minute", label="PCIe replays"
+                ),
                 Evidence(
                     signal="pcie_replays_since_start",
                     value=float(gpu.pcie_replays_since_start or 0),

@@ -3,14 +3,15 @@ from __future__ import annotations
 from ...probes.model.link_frames import PortFrame
 from ...probes.model.port_counters import COUNTERS
 from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold, unavailable_field
 from ..series import Series
 from ._ports import PortRule, count_evidence, errors
 
 _BASE_LINE_SECONDS = 600.0
 _FEWEST_PACKETS = 1000
-_USUAL = "wait_ratio over ten minutes"
-_FULL_FOR = "its counter is full for"
+_USUAL = "wait_ten_minutes_ratio"
+_FULL_FOR = "counter_full_seconds"
 _RESET = (
     "Set the port's counters to 0 (perfquery -R, as root) to see whether it still waits, and look at "
     "the switches on the path."
@@ -41,6 +42,7 @@ class RdmaCongestion(PortRule):
     name = "RDMA congestion"
     short = "RDMA congested"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     needs_any = ("wait_ticks", "rx_packets")
     thresholds = {
@@ -60,7 +62,7 @@ class RdmaCongestion(PortRule):
         ),
     }
     hold_seconds = 15.0
-    explains = ("HW210", "HW211", "LNK510")
+    explains = ("HW210", "HW211", "LNK510", "RUN430", "RUN436")
     next_step = "Compare with the other ports and nodes, and look at the switches on the path."
 
     def judge_port(self, port: PortFrame, subject: Subject, scene: Scene) -> Verdict:
@@ -75,11 +77,19 @@ class RdmaCongestion(PortRule):
             return Verdict(subject=subject, holds=False)
         if full_for is None:
             usual = waits.mean(_BASE_LINE_SECONDS)
-            seen = Evidence(signal=_USUAL, value=usual, unit="ratio", origin="inferred")
+            seen = Evidence(
+                signal=_USUAL,
+                label="wait over ten minutes",
+                value=usual,
+                unit="ratio",
+                origin="inferred",
+            )
         else:
-            seen = Evidence(signal=_FULL_FOR, value=full_for, unit="seconds")
+            seen = Evidence(
+                signal=_FULL_FOR, label="its counter is full for", value=full_for, unit="seconds"
+            )
         limit = self.limit["warning_ratio"]
-        marks = compared("marked packets", marked, self.limit["marked_ratio"], "ratio")
+        marks = compared("marked_packets_ratio", marked, self.limit["marked_ratio"], "ratio")
         return Verdict(
             subject=subject,
             holds=True,

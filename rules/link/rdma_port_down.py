@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from ...probes.model.link_frames import GONE, PortFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold
 from ._ports import ACTIVE, PortRule
 
-_CHANGES = "changes of state"
+_CHANGES = "state_changes"
 
 
 class RdmaPortDown(PortRule):
@@ -29,6 +30,7 @@ class RdmaPortDown(PortRule):
     id = "LNK506"
     name = "RDMA port down"
     severity = "error"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     needs = ("state",)
     thresholds = {
@@ -37,7 +39,7 @@ class RdmaPortDown(PortRule):
     }
     hold_seconds = 0.0
     clear_seconds = 30.0
-    explains = ("HW210", "HW211", "LNK508", "LNK510", "LNK511")
+    explains = ("HW210", "HW211", "LNK508", "LNK510", "LNK511", "RUN430", "RUN436")
     next_step = "Check cable, transceiver and switch port at both ends of this port."
 
     def judge_port(self, port: PortFrame, subject: Subject, scene: Scene) -> Verdict:

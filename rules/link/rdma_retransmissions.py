@@ -3,6 +3,7 @@ from __future__ import annotations
 from ...probes.model.link_frames import PortFrame
 from ...probes.model.port_counters import NOT_PROOF, of_kind
 from ..finding import Severity, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold
 from ._ports import PortRule, count_evidence, errors
 
@@ -45,6 +46,7 @@ class RdmaRetransmissions(PortRule):
     name = "RDMA retransmissions"
     short = "RDMA resends"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("info", "warning", "error")
     thresholds = {
         "packets": Threshold(1.0, "errors", "ours; ByteRobust: seen twice in 5 min"),
@@ -53,7 +55,7 @@ class RdmaRetransmissions(PortRule):
     }
     hold_seconds = 0.0
     clear_seconds = 60.0
-    explains = ("HW210",)
+    explains = ("HW210", "RUN430", "RUN436")
     next_step = (
         "See which counter grows, then check drops, PFC and ECN on the switches of the path."
     )
@@ -76,7 +78,7 @@ class RdmaRetransmissions(PortRule):
             severity="info" if harmless else severity,
             confidence=0.5 if harmless else 0.9,
             evidence=(
-                compared("retransmissions in a minute", grown, self.limit["packets"], "errors"),
+                compared("retransmissions_in_a_minute", grown, self.limit["packets"], "errors"),
                 *count_evidence(port, "retransmission"),
             ),
             next_step="Out-of-sequence alone: see whether the fabric routes adaptively."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.link_frames import PortFrame
 from ..finding import Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import Scene, Threshold
 from ._ports import PortRule, count_evidence, errors
 
@@ -30,6 +31,7 @@ class RdmaSignalErrors(PortRule):
     name = "RDMA signal errors"
     short = "RDMA errors"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     severities = ("warning", "error")
     thresholds = {
         "errors": Threshold(1.0, "errors", "ours: none in a minute is healthy"),
@@ -56,7 +58,7 @@ class RdmaSignalErrors(PortRule):
             holds=True,
             severity="error" if sustained else "warning",
             evidence=(
-                compared("errors in a minute", grown, self.limit["errors"], "errors"),
+                compared("errors_in_a_minute", grown, self.limit["errors"], "errors"),
                 *count_evidence(port, "signal"),
             ),
         )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene, Threshold, is_multi_node
 from ._node_traffic import rdma_traffic, settled_for, step_seconds
 
@@ -27,13 +28,14 @@ class RdmaSilent(JobRule):
     name = "no RDMA traffic"
     short = "RDMA silent"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
         "bytes_per_second": Threshold(1e6, "bytes_per_second", "ours: about nothing"),
         "steps": Threshold(3.0, "count", "ours"),
         "seconds": Threshold(600.0, "seconds", "ByteRobust"),
     }
     hold_seconds = 5.0
-    explains = ("HW210", "HW211")
+    explains = ("HW210", "HW211", "RUN430", "RUN436")
     next_step = (
         "Find the rank that is not in the collective: on this node its stack, else its node."
     )
@@ -60,12 +62,19 @@ class RdmaSilent(JobRule):
             confidence=0.9 if step is not None else 0.7,
             evidence=(
                 compared(
-                    "RDMA bytes_per_second",
+                    "rdma_bytes_per_second",
                     traffic.most,
                     self.limit["bytes_per_second"],
                     "bytes_per_second",
+                    label="RDMA",
                 ),
-                Evidence(signal="silent for", value=seconds, unit="seconds"),
-                Evidence(signal="ranks here", value=f"{len(job.ranks)} of {job.world_size}"),
+                Evidence(
+                    signal="silent_seconds", label="silent for", value=seconds, unit="seconds"
+                ),
+                Evidence(
+                    signal="local_ranks",
+                    label="ranks here",
+                    value=f"{len(job.ranks)} of {job.world_size}",
+                ),
             ),
         )

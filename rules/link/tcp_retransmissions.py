@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from ...probes.model.frame import Frame
 from ...probes.model.host_frames import HostFrame
-from ..finding import Evidence, Finding, Subject, Verdict, compared
-from ..rule import HostRule, Scene, Threshold, is_multi_node
-
-_WHERE = ("wait_channel", "file", "mount")
-_NETWORK = ("tcp", "inet", "nfs", "rpc", "ceph", "lustre", "cifs", "smb")
-"""In the kernel's names of what is waited for, or of the file system."""
+from ..finding import Evidence, Subject, Verdict, compared
+from ..price_reasons import NOT_KNOWN_HOW_MUCH
+from ..rule import NETWORK, HostRule, Scene, Threshold
 
 
 class TcpRetransmissions(HostRule):
@@ -35,6 +31,7 @@ class TcpRetransmissions(HostRule):
     name = "TCP retransmissions"
     short = "TCP resends"
     severity = "warning"
+    unpriced = NOT_KNOWN_HOW_MUCH
     needs = ("tcp_sent_segments", "tcp_retransmitted_segments")
     thresholds = {
         "retransmitted_ratio": Threshold(
@@ -49,17 +46,9 @@ class TcpRetransmissions(HostRule):
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 10.0
-    explains = ("HST125", "HW210", "HW211")
-    explains_waits_in = frozenset({"network socket"})
+    explains = ("HST125", "HW210", "HW211", "RUN430", "RUN436")
+    explains_waits_in = frozenset({NETWORK})
     next_step = "See ss -ti for the connections that retransmit, and ethtool -S for drops."
-
-    def can_explain(self, symptom: Finding, frame: Frame) -> bool:
-        """What waits for a socket to another host; never for a pipe, a lock or a local file."""
-        if symptom.id == "HST125":
-            words = " ".join(str(each.value) for each in symptom.evidence if each.signal in _WHERE)
-            return any(word in words for word in _NETWORK)
-        job = next((job for job in frame.jobs if job.id == symptom.subject.job), None)
-        return symptom.id != "HW211" or (job is not None and is_multi_node(job))
 
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:
         window = self.limit["window_seconds"]
@@ -77,7 +66,7 @@ class TcpRetransmissions(HostRule):
             evidence=(
                 compared("retransmitted_ratio", share, limit, "ratio"),
                 compared("segments_per_second", rate, fewest, "per_second"),
-                Evidence(signal="busiest interface", value=_busiest(host)),
+                Evidence(signal="busiest_interface", value=_busiest(host)),
             ),
         )
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Severity, Verdict, compared
+from ..price_reasons import NO_LOSS_YET
 from ..rule import GpuRule, Scene, Threshold, gpu_subject
 
 
@@ -29,6 +30,7 @@ class DeviceMemoryNearlyFull(GpuRule):
     name = "device memory nearly full"
     short = "memory tight"
     severity = "info"
+    unpriced = NO_LOSS_YET
     severities = ("info", "warning")
     needs = ("memory_used_bytes", "memory_total_bytes")
     thresholds = {
@@ -59,7 +61,10 @@ class DeviceMemoryNearlyFull(GpuRule):
             severity=severity,
             evidence=(
                 compared(
-                    "memory used of available", ratio, self.limit[f"{severity}_ratio"], "ratio"
+                    "memory_used_of_available_ratio",
+                    ratio,
+                    self.limit[f"{severity}_ratio"],
+                    "ratio",
                 ),
                 compared("memory_used_bytes", float(used), float(room), "bytes"),
             ),

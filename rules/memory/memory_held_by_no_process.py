@@ -35,13 +35,14 @@ class MemoryHeldByNoProcess(GpuRule):
     name = "memory held by no live process"
     short = "memory held"
     severity = "warning"
+    unpriced = "memory alone is lost to it, and no time"
     needs = ("memory_used_bytes", "processes")
     thresholds = {
         "memory_bytes": Threshold(_GIB, "bytes", "ours; pytorch#1085, Megatron#3684"),
         "unlisted_reserve_bytes": Threshold(_GIB, "bytes", "ours; old drivers count it as used"),
         "utilization_ratio": Threshold(0.05, "ratio", "ours; more: somebody unseen is at work"),
     }
-    explains = ("HW210", "MEM301")
+    explains = ("HW210", "MEM301", "RUN436")
     next_step = "Run fuser -v /dev/nvidia* as root and end what is left over; else reset the GPU."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

@@ -9,12 +9,15 @@ from msgspec.structs import replace
 
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.process_frames import ProcessFrame
+from ...probes.model.wait_readings import ThingReading
 from ..device._spinning import spin_seconds
 from ..rule import Scene
-from .graph import Edge, Graph, Key, Kind, Node
+from .graph import ACTORS, Edge, Graph, Key, Kind, Node
+from .holders import awaited, held, is_asleep
 from .meetings import RENDEZVOUS, Meetings, meetings
 from .missing import ended_ranks
-from .motion import IDLE_CORES, SHORTEST_SECONDS, Movement, movement
+from .motion import SHORTEST_SECONDS, Movement, movement
+from .ranks import rank_key
 from .verdict import Cause, causes
 
 LOADER_ALIBI_SECONDS = 2.0
@@ -43,7 +46,7 @@ class JobWaits(msgspec.Struct, frozen=True):
     movements: Mapping[Key, Movement]
     """Of its ranks, those that have just ended left out."""
     owners: Mapping[Key, Key]
-    """Child → its rank."""
+    """Child, thread, or another process that holds what is waited for → the rank that waits for it."""
     meetings: Meetings
     waiting: tuple[Movement, ...]
     """Ranks that wait for others."""
@@ -64,11 +67,6 @@ def waits_of(job: JobFrame, scene: Scene) -> JobWaits:
 def all_waits(scene: Scene) -> Mapping[str, JobWaits]:
     """Of all jobs, by id."""
     return scene.once(_all_waits)
-
-
-def rank_key(rank: RankFrame) -> Key:
-    """Of a rank in the graph."""
-    return Key("rank", str(rank.pid))
 
 
 def _all_waits(scene: Scene) -> dict[str, JobWaits]:
@@ -175,8 +173,23 @@ class _Builder:
         kind = _RESOURCES.get(activity.wait or "") if activity else None
         if each.witness.lock_file:
             kind = "file lock"
-        if kind is not None and not _is_loading(each.rank):
-            yield Edge(key, Key(kind, f"of {key.id}"), each.seconds, 1.0, "wait channel")
+        elif each.witness.without_gil:
+            kind = "lock"
+        if kind is None or is_loading(each.rank):
+            return
+        thing = awaited(each.rank, self._scene.frame)
+        on = Key(kind, thing.name if thing is not None else f"of {key.id}")
+        yield Edge(key, on, each.seconds, 1.0, "wait channel")
+        if thing is not None:
+            yield from self._held(on, thing, each)
+
+    def _held(self, on: Key, thing: ThingReading, each: Movement) -> Iterator[Edge]:
+        for found in held(on, thing, each, self._job, self._scene):
+            for node in found.nodes:
+                self._nodes[node.key] = node
+                if node.key.kind in ACTORS:
+                    self.owners.setdefault(node.key, rank_key(each.rank))
+            yield from found.edges
 
     def _worker(self, key: Key, worker: ProcessFrame, each: Movement) -> Node:
         if worker.state in ("T", "t"):
@@ -187,7 +200,7 @@ class _Builder:
 
 def loading_children(rank: RankFrame, scene: Scene) -> list[ProcessFrame]:
     """The living children of a rank that waits for its DataLoader workers."""
-    if not _is_loading(rank):
+    if not is_loading(rank):
         return []
     return living_children(rank, scene)
 
@@ -201,13 +214,8 @@ def living_children(rank: RankFrame, scene: Scene) -> list[ProcessFrame]:
     ]
 
 
-def is_asleep(process: ProcessFrame, scene: Scene, seconds: float) -> bool:
-    """It has used no CPU for so long."""
-    cores = scene.history.process(process.pid, "cpu_cores").window(seconds)
-    return bool(cores) and max(cores) <= IDLE_CORES and process.state != "R"
-
-
-def _is_loading(rank: RankFrame) -> bool:
+def is_loading(rank: RankFrame) -> bool:
+    """It waits for its DataLoader workers."""
     return rank.phase == "data" and "worker" in (rank.doing or "")
 
 

@@ -60,7 +60,8 @@ def evidence_of(found: Sequence[Count]) -> Iterator[Evidence]:
             more = "more" if each.launched > than else "fewer"
             words = f"the most is {than}" if than == most else f"the others have {than}"
             yield Evidence(
-                signal=f"launched {more} collectives, by {count.counted_by}",
+                signal="launched_collectives",
+                label=f"launched {more} collectives, by {count.counted_by}",
                 value=f"{each.name}: {each.launched}, {words} ({count.group})",
             )
 

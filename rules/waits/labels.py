@@ -12,13 +12,16 @@ from ..rule import Scene
 from .build import (
     JobWaits,
     all_waits,
-    is_asleep,
+    is_loading,
     living_children,
-    rank_key,
     ranks_of,
     rendezvous_waits,
 )
+from .children import killed_children
+from .graph import ACTORS, Key
+from .holders import is_asleep
 from .motion import LOOPS_SECONDS, SHORTEST_SECONDS, Movement, proven_seconds
+from .ranks import rank_key
 from .verdict import Cause
 
 Label = Literal[
@@ -85,17 +88,32 @@ class Charge(msgspec.Struct, frozen=True):
     def seconds(self) -> float:
         """By the culprit's own state; where that is not known, for no longer than others have waited."""
         own = self.movement.seconds
-        return own or self.cause.waited_seconds
+        return own or self.waited_seconds
+
+    @property
+    def on(self) -> Key | None:
+        """What it waits for itself, where that is no actor and no meeting: a lock, a file, a socket."""
+        if self.cause.on is not None:
+            return self.cause.on
+        own = (edge.on for edge in self.waits.graph.out.get(rank_key(self.rank), ()))
+        return next((on for on in own if on.kind not in ACTORS and on.kind != "meeting"), None)
+
+    @property
+    def waited_seconds(self) -> float:
+        """For how long another one has waited for it, the longest."""
+        out = self.waits.graph.out
+        edges = (edge for rank in self.waiters for edge in out.get(rank_key(rank), ()))
+        return max((edge.seconds for edge in edges), default=0.0)
 
     @property
     def kept_waiting(self) -> bool:
         """Whether anybody waits for it, for longer than a step's jitter."""
-        return bool(self.waiters) and self.cause.waited_seconds >= SHORTEST_SECONDS
+        return self.waited_seconds >= SHORTEST_SECONDS
 
     @property
     def joint_seconds(self) -> float:
         """For how long both witnesses agree: it stands still, and others wait for it."""
-        return min(self.seconds, self.cause.waited_seconds) if self.kept_waiting else 0.0
+        return min(self.seconds, self.waited_seconds) if self.kept_waiting else 0.0
 
 
 def charges(scene: Scene) -> Mapping[Label, tuple[Charge, ...]]:
@@ -117,10 +135,10 @@ def _charges(scene: Scene) -> dict[Label, tuple[Charge, ...]]:
 def _of_job(waits: JobWaits, scene: Scene) -> Iterator[Charge]:
     for cause in waits.causes:
         label = _label(cause, waits, scene)
-        if label is None:
+        if label is None or not _matters(cause):
             continue
         waiters = tuple(ranks_of(cause.waiters, waits))
-        for rank in ranks_of(cause.culprits, waits):
+        for rank in ranks_of(cause.culprits or _first_in_cycle(cause, waits), waits):
             others = tuple(each for each in waiters if each.pid != rank.pid)
             movement = waits.movements[rank_key(rank)]
             charge = Charge(label, cause, waits, rank, movement, others, cause.end == "busy")
@@ -128,16 +146,34 @@ def _of_job(waits: JobWaits, scene: Scene) -> Iterator[Charge]:
                 yield charge
 
 
+def _matters(cause: Cause) -> bool:
+    """A holder for whom nobody has to wait, since another one will do, is no cause."""
+    return bool(cause.waiters) or all(key.kind == "rank" for key in cause.culprits)
+
+
+def _first_in_cycle(cause: Cause, waits: JobWaits) -> tuple[Key, ...]:
+    """Nobody is to blame for a cycle of things: it is told of one that waits for one of them."""
+    out = waits.graph.out
+    direct = (
+        key
+        for key in cause.named
+        if key.kind == "rank" and any(edge.on in cause.things for edge in out.get(key, ()))
+    )
+    return tuple(sorted(direct)[:1]) if cause.things else ()
+
+
 def _label(cause: Cause, waits: JobWaits, scene: Scene) -> Label | None:
     match cause.end:
-        case "stopped":
+        case "stopped" if cause.culprits[0].kind == "rank":
             return "stopped"
         case "finished":
             return "finished"
         case "working" | "busy":
             return _of_work(cause, waits)
-        case "still":
-            return _of_stillness(cause, waits, scene)
+        case "still" | "stopped":
+            return _of_stillness(cause.culprits[0], cause.on, waits, scene)
+        case "cycle" if cause.things:
+            return "own"
         case _:
             return None
 
@@ -151,17 +187,19 @@ def _of_work(cause: Cause, waits: JobWaits) -> Label | None:
     return "own" if cause.end == "busy" and not cause.orderly else "work"
 
 
-def _of_stillness(cause: Cause, waits: JobWaits, scene: Scene) -> Label:
-    culprit = cause.culprits[0]
-    if culprit.kind == "child":
-        rank = ranks_of([culprit], waits)[0]
-        children = living_children(rank, scene)
+def _of_stillness(culprit: Key, on: Key | None, waits: JobWaits, scene: Scene) -> Label:
+    owner = waits.owners.get(culprit, culprit)
+    movement = waits.movements[owner]
+    if culprit.kind == "child" and is_loading(movement.rank):
+        children = living_children(movement.rank, scene)
         asleep = all(is_asleep(each, scene, SHORTEST_SECONDS) for each in children)
         return "loader" if asleep else "own"
-    if cause.on is not None and cause.on.kind in ("pipe", "file"):
+    if on is None and owner != culprit:  # whoever holds what it waits for stands still
+        on = next((edge.on for edge in waits.graph.out.get(owner, ())), None)
+    if on is not None and on.kind in ("pipe", "file"):
         return "read"
-    activity = waits.movements[culprit].rank.activity
-    if cause.on is not None and cause.on.kind == "socket" and activity and activity.wait != "poll":
+    activity = movement.rank.activity
+    if on is not None and on.kind == "socket" and activity and activity.wait != "poll":
         return "read"
     return "read" if activity is not None and activity.state == "D" else "own"
 
@@ -172,18 +210,21 @@ def _counts(charge: Charge, scene: Scene) -> bool:
         return charge.seconds >= SHORTEST_SECONDS or charge.kept_waiting
     if charge.kept_waiting:
         polls = charge.movement.polls and not rendezvous_waits(charge.waits)
+        polls = polls and not charge.movement.witness.lock_file  # its program says so itself
         return not polls or charge.joint_seconds >= LOOPS_SECONDS
-    return _counts_alone(charge)
+    return _counts_alone(charge, scene)
 
 
-def _counts_alone(charge: Charge) -> bool:
+def _counts_alone(charge: Charge, scene: Scene) -> bool:
     """Nobody waits for it: it hangs, or has nothing to do."""
     rank, activity = charge.rank, charge.rank.activity
     if charge.cause.waiters and charge.label not in ("loader", "own", "read"):
         return False
     if charge.label not in ("loader", "own", "read") or activity is None:
         return False
-    if activity.wait in ("unix socket", "accept", "terminal", "child"):
+    if activity.wait == "unix socket" and not killed_children(rank, scene):
+        return False  # whoever gives it work may have none
+    if activity.wait in ("accept", "terminal", "child"):
         return False
     overdue = proven_seconds(rank) > 0.0
     if charge.label != "loader" and not _is_hang(charge, overdue=overdue):
@@ -194,13 +235,14 @@ def _counts_alone(charge: Charge) -> bool:
 
 
 def _is_hang(charge: Charge, *, overdue: bool) -> bool:
-    on = charge.cause.on
-    if charge.cause.end == "busy":
-        return overdue
+    on = charge.on
+    if charge.cause.end == "busy":  # long work too is busy: only its stack tells that it is none
+        return overdue and (charge.movement.witness.looked or "stack" in charge.rank.missing)
     if on is None or (on.kind not in _TELLS_ALONE and not overdue):
         return False
     if charge.rank.activity is not None and charge.rank.activity.wait == "poll":
         return False  # a server, an event loop
     if on.kind == "timer" and not charge.movement.polls:
         return overdue and charge.seconds >= ALONE_SECONDS
-    return overdue or not charge.movement.witness.queue or on.kind != "lock"
+    witness = charge.movement.witness
+    return overdue or not witness.queue or witness.left_alone or on.kind != "lock"

@@ -7,11 +7,12 @@ import msgspec
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.model.rank_activity import ActivityFrame
+from ...probes.model.vocabulary import LONG_PHASES
 from ..progress import STALL_SECONDS, STALL_STEPS, is_overdue
 from ..rule import Scene
 from .graph import DEFAULT_ALIBI_SECONDS, Motion
 from .places import Witness, witness_of
-from .ranks import LONG_PHASES, WAITING_PHASES
+from .ranks import WAITING_PHASES
 
 IDLE_CORES = 0.05
 MOVES_BYTES_PER_SECOND = 10_000.0
@@ -23,6 +24,9 @@ STARVED_SECONDS = 30.0
 """A thread that gets no core is not to blame for that long; then it is told what it lacks."""
 DISK_SECONDS = 30.0
 """A write to a disk that goes on shows neither CPU nor bytes for a while."""
+TIMES_LONGER = 2.0
+LEAST_LIMIT_SECONDS = 60.0
+"""A checkpoint of a moment says nothing of the next, larger one."""
 SHORTEST_SECONDS = 2.0
 LOOPS_SECONDS = 10.0
 """Who sleeps and looks again, as who polls a lock file, may also do a little work in between."""
@@ -105,6 +109,8 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
         return _lasting(Movement(rank, "still", at_meeting=True, witness=seen))
     if activity.cpu_cores is None:
         return Movement(rank, "unknown", witness=seen)  # one look does not tell
+    if seen.without_gil and activity.asks_since_seconds is not None:
+        return Movement(rank, "still", now - activity.asks_since_seconds, witness=seen)
     looks = activity.polls_since_seconds is not None and not _goes_on(rank, scene)
     if rank.phase in LONG_PHASES and not meets and not looks:
         return _long_work(rank, seen, scene)
@@ -134,7 +140,15 @@ def _long_work(rank: RankFrame, seen: Witness, scene: Scene) -> Movement:
     work, seconds = rank.phase or "", rank.phase_age_seconds or 0.0
     moves = _bytes_move(scene.frame.process(rank.pid))
     motion: Motion = "progress" if moves else "busy"
-    return Movement(rank, motion, seconds, work=work, witness=seen)
+    return Movement(
+        rank, motion, seconds, work=work, alibi_seconds=long_limit(rank, work), witness=seen
+    )
+
+
+def long_limit(rank: RankFrame, work: str, otherwise: float = DEFAULT_ALIBI_SECONDS) -> float:
+    """For how long such work may go on without progress: twice what it took at most before."""
+    longest = rank.longest_phases.get(work)
+    return otherwise if longest is None else max(LEAST_LIMIT_SECONDS, TIMES_LONGER * longest)
 
 
 def _is_blocked(rank: RankFrame, activity: ActivityFrame, still: float, scene: Scene) -> bool:

@@ -11,10 +11,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import Stack, StackFrameReading
+from ..progress import is_overdue
+from .other_threads import is_left_alone, is_without_gil
 
 _RENDEZVOUS = (
     ("torch/distributed/rendezvous.py", ""),
@@ -80,21 +83,38 @@ class Witness(msgspec.Struct, frozen=True):
     given_work: bool = False
     finished: bool = False
     queue: bool = False
+    left_alone: bool = False
+    """No other Python thread is there that could let its main thread go on."""
+    without_gil: bool = False
+    """A thread that sleeps keeps the interpreter from it."""
     long_word: str = ""
     """The user's own function whose name is that of long work."""
+    looked: bool = False
+    """A stack has been taken since its last step ended: what it says, or does not say, counts."""
 
 
 NOTHING = Witness()
 
 
 def witness_of(rank: RankFrame, frame: Frame) -> Witness:
-    """Of the newest stack that still says where the rank is; nothing where there is none."""
-    if rank.phase_dumps is None:
-        return NOTHING
+    """Of the newest stack that still says where the rank is; of an older one of the same long step no more
+    than the name of what it does; nothing where there is none."""
     reading = frame.stacks_of(rank)
     if reading is None or not reading.main_stacks:
         return NOTHING
-    return _read(reading.main_stacks[-1])
+    found = _read(reading.main_stacks[-1])
+    if rank.phase_dumps is not None:
+        loop = reading.file_loop
+        return replace(
+            found,
+            lock_file=found.lock_file or (loop is not None and loop.until != "there"),
+            left_alone=is_left_alone(rank, frame),
+            without_gil=is_without_gil(rank, frame),
+        )
+    age = frame.monotonic_seconds - reading.monotonic_seconds
+    if not is_overdue(rank) or age > (rank.step_age_seconds or 0.0):
+        return NOTHING
+    return Witness(long_word=found.long_word, looked=True)
 
 
 @lru_cache(maxsize=512)
@@ -107,6 +127,7 @@ def _read(stack: Stack) -> Witness:
         finished=_any(_EXITS, stack[-1:]),
         queue=_any(_QUEUE, stack[:3]),
         long_word=next((each.name for each in stack if _is_long(each)), ""),
+        looked=True,
     )
 
 

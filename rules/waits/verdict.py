@@ -39,6 +39,8 @@ class Cause(msgspec.Struct, frozen=True):
     """All who take part: more than the culprits where nobody is to blame alone."""
     on: Key | None = None
     """What the culprit waits for, where that is no actor: a lock, a file, a socket."""
+    things: tuple[Key, ...] = ()
+    """Of a cycle: the locks, pipes and the like that it goes through; none: it is of meetings alone."""
     waiters: tuple[Key, ...] = ()
     """Actors that wait for it, near or far."""
     seconds: float = 0.0
@@ -146,6 +148,7 @@ def _knot(end: Sequence[Key], graph: Graph) -> Cause:
         end="mismatch" if mismatch else "cycle",
         culprits=odd,
         named=actors,
+        things=tuple(key for key in end if key.kind not in ACTORS and key.kind != "meeting"),
         waiters=tuple(key for key in (*actors, *_actors(graph, end)) if key not in odd),
         seconds=min((edge.seconds for edge in edges), default=0.0),
         waited_seconds=max((edge.seconds for edge in edges), default=0.0),

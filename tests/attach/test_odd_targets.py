@@ -143,7 +143,7 @@ def test_a_process_that_has_ended_and_was_not_waited_for() -> None:
     process = subprocess.Popen(["true"])
     try:
         wait_until(lambda: " Z " in Path(f"/proc/{process.pid}/stat").read_text(), 5, "a zombie")
-        assert no_stack(process.pid, "has ended, and its parent has not taken notice yet") == ""
+        assert no_stack(process.pid, "has exited, and its parent has not taken notice yet") == ""
     finally:
         process.wait()
 

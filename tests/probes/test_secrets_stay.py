@@ -9,10 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
-
-from gputop.probes.recording.recording import Recording
 
 from support.ready_process import SLEEPS, ready
 
@@ -85,24 +82,3 @@ def test_what_is_harmless_beside_them_is_told(job: int) -> None:
     assert command[-2:] == ["--lr", "7e-5"]
     assert command[3] == "postgres://***:***@db/runs"
     assert Path(f"/proc/{job}/cmdline").read_bytes().count(os.fsencode(SECRET)) == 3
-
-
-def test_a_recording_holds_none_of_them(job: int, tmp_path: Path) -> None:
-    """Its blocks are compressed: what is in them is looked at as plain text."""
-    done = gputop("record", str(tmp_path / "run"), "--for", "4", "--pid", str(job))
-    assert done.returncode == 0, done.stderr
-    with Recording(tmp_path / "run") as recording:
-        kept = list(recording.kept())
-    plain = msgspec.msgpack.encode(kept)
-    (path,) = tmp_path.iterdir()
-    for data in (plain, path.read_bytes(), done.stdout.encode(), done.stderr.encode()):
-        assert SECRET.encode() not in data
-        assert JWT.encode() not in data
-    (command,) = {
-        process.command
-        for each in kept
-        for process in each.sample.processes
-        if process.pid == job and process.command
-    }
-    assert command[1] == "train.py"
-    assert command[3] == "postgres://***:***@db/runs"

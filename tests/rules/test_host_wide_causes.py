@@ -2,74 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from gputop.probes.model.frame import Frame
-from gputop.probes.model.job_frames import JobFrame, RankFrame
+from gputop.probes.model.rank_readings import BlockedFile
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
-from gputop.rules.finding import Evidence, Finding, Severity, Subject
 from gputop.rules.rule import Rule
 
-from support.rules_scenes import BEGAN, SPINNING, Changes, play
+from support.rules_scenes import BEGAN, SPINNING, Changes, Script, play
 from support.rules_scenes import rank_pid as pid_of
+from support.stall_scenes import VICTIM, frames, stall
+from support.wait_scenes import waits_for
 
+OWN = frames("train.py:next_batch:88", "train.py:main:111")
 RULES: dict[str, Rule] = {rule.id: rule for rule in make_rules()}
 
 
-def finding(id: str, severity: Severity = "warning", **evidence: str) -> Finding:
-    return Finding(
-        id=id,
-        name=id,
-        severity=severity,
-        subject=Subject(kind="rank", id="3", rank=3, job="a"),
-        state="active",
-        since_seconds=1.0,
-        seen_seconds=60.0,
-        evidence=tuple(Evidence(signal=signal, value=value) for signal, value in evidence.items()),
-    )
+def blocked(second: float, wait: Mapping[str, Any]) -> Changes:
+    """TCP loses segments, and a rank of many for which the others wait stands still."""
+    changes = stall(wait, OWN)(second)
+    changes.host = losing_segments(second).host
+    changes.every_gpu = {}
+    return changes
 
 
-def frame(ranks_elsewhere: int = 0) -> Frame:
-    ranks = tuple(RankFrame(rank=rank, pid=rank, start_time_seconds=1.0) for rank in range(2))
-    job = JobFrame(id="a", name="train.py", ranks=ranks, world_size=2 + ranks_elsewhere)
-    return Frame(time_seconds=1.0, monotonic_seconds=1.0, node="n", jobs=(job,))
+def explained_by_losses(script: Script, rule: str) -> list[bool]:
+    played = play(script, 60, interval=2.0)
+    assert {rule, "LNK513"} <= played.ids()
+    return [
+        each.explained_by is not None and each.explained_by.id == "LNK513"
+        for each in played.all(rule)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("evidence", "can"),
+    ("channel", "can"),
     [
-        ({"wait_channel": "pipe_read"}, False),
-        ({"wait_channel": "wait_for_partner"}, False),
-        ({"wait_channel": "flock_lock_inode_wait"}, False),
-        ({"wait_channel": "unix_stream_read_generic"}, False),
-        ({"file": "reads /data/shard.tar", "mount": "/data (ext4, /dev/sda1)"}, False),
-        ({}, False),
-        ({"wait_channel": "inet_csk_accept"}, True),
-        ({"wait_channel": "tcp_recvmsg"}, True),
-        ({"wait_channel": "rpc_wait_bit_killable"}, True),
-        ({"mount": "/data (nfs4, server:/export)"}, True),
+        ("pipe_read", False),
+        ("wait_for_partner", False),
+        ("wait_woken", False),
+        ("tcp_recvmsg", True),
+        ("rpc_wait_bit_killable", True),
     ],
 )
-def test_resent_segments_keep_up_only_who_waits_for_a_network(
-    evidence: dict[str, Any], can: bool
+def test_resent_segments_keep_up_only_who_waits_for_a_network(channel: str, can: bool) -> None:
+    def script(second: float) -> Changes:
+        return blocked(second, {"wait_channel": channel})
+
+    assert explained_by_losses(script, "HST125") == [can]
+
+
+@pytest.mark.parametrize(("peer", "can"), [("10.0.0.3:2049", True), ("127.0.0.1:2049", False)])
+def test_where_the_far_end_is_known_it_tells_whether_a_network_lies_between(
+    peer: str, can: bool
 ) -> None:
-    assert RULES["LNK513"].can_explain(finding("HST125", **evidence), frame()) is can
+    def script(second: float) -> Changes:
+        changes = blocked(second, {"wait_channel": "wait_woken"})
+        changes.waits = [waits_for(VICTIM, second, "socket", peer)]
+        return changes
+
+    assert explained_by_losses(script, "HST125") == [can]
 
 
-def test_resent_segments_are_no_reason_for_a_hang_within_one_node() -> None:
-    spins = finding("HW211", "error")
-    assert not RULES["LNK513"].can_explain(spins, frame())
-    assert RULES["LNK513"].can_explain(spins, frame(ranks_elsewhere=6))
+def test_a_network_file_system_is_one_whatever_the_kernel_calls_the_wait() -> None:
+    def script(second: float) -> Changes:
+        changes = blocked(second, {"wait_channel": "folio_wait_bit", "state": "D"})
+        file = BlockedFile(call="reads", path="/d/x", mount_point="/d", file_system="nfs4")
+        changes.processes = {pid_of(VICTIM): {"blocked_on": file, "state": "D"}}
+        return changes
+
+    assert explained_by_losses(script, "HST125") == [True]
 
 
 @pytest.mark.parametrize("cause", ["HST109", "HST110", "HST111"])
 def test_no_load_of_a_host_brings_a_collective_about_that_somebody_never_joined(cause: str) -> None:
-    assert not RULES[cause].can_explain(finding("HW211", "error"), frame())
-    assert RULES[cause].can_explain(finding("HW211"), frame())
-    assert RULES[cause].can_explain(finding("HW210"), frame())
+    limit = RULES[cause].explains_waits_in
+    assert "collective" not in limit
+    assert {"work", "socket", "file"} <= limit
 
 
 def test_throttling_by_the_quota_is_the_cause_of_too_few_cores() -> None:

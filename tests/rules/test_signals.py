@@ -12,11 +12,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gputop.probes.model.frame import ProbeFrame
 from gputop.probes.model.gpu_frames import GpuFrame
 from gputop.probes.model.host_frames import CgroupFrame, HostFrame, NetworkFrame, PressureFrame
 from gputop.probes.model.job_frames import RankFrame
 from gputop.probes.model.link_frames import PortFrame
+from gputop.probes.model.probe_readings import AllocatorReading
 from gputop.probes.model.process_frames import ProcessFrame
+from gputop.probes.model.process_readings import LimitsReading
 from gputop.probes.model.signals import SIGNALS, UNITS, Signal, SignalOf, kept, signals_of
 from gputop.rules import catalogue
 from gputop.rules.catalogue import RULES
@@ -36,8 +39,11 @@ FRAMES: dict[SignalOf, type[msgspec.Struct]] = {
     "process": ProcessFrame,
     "cgroup": CgroupFrame,
     "pressure": PressureFrame,
+    "limits": LimitsReading,
     "port": PortFrame,
     "rank": RankFrame,
+    "probe": ProbeFrame,
+    "allocator": AllocatorReading,
 }
 KINDS: tuple[tuple[type[Rule], SignalOf], ...] = (
     (GpuRule, "gpu"),
@@ -48,6 +54,12 @@ KINDS: tuple[tuple[type[Rule], SignalOf], ...] = (
 )
 COMPUTED = {"process": {"blocked"}, "gpu": {"throttle_bits"}, "rank": {"phase stalled"}}
 """What history works out itself, and is no field."""
+ASKED_WITH: dict[str, tuple[SignalOf, ...]] = {
+    "cgroup": ("pressure",),
+    "process": ("limits",),
+    "rank": ("probe", "allocator"),
+}
+"""What history keeps beside a subject's own signals."""
 RULES_FOLDER = Path(catalogue.__file__).parent
 each_signal = pytest.mark.parametrize("signal", SIGNALS, ids=lambda each: f"{each.of} {each.name}")
 
@@ -108,7 +120,8 @@ def test_what_rules_ask_of_history_is_kept() -> None:
     for file, of, signal in questions:
         computed = {f"errors {kind}" for kind in ERROR_KINDS} | COMPUTED.get(of, set())
         if not re.match("phase ", signal) and signal not in computed:
-            known = {*kept(of), *(kept("pressure") if of == "cgroup" else ())}  # type: ignore[arg-type]
+            kinds = (of, *ASKED_WITH.get(of, ()))
+            known = {name for kind in kinds for name in kept(kind)}  # type: ignore[arg-type]
             assert signal in known, (file, of, signal)
 
 

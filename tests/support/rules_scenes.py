@@ -23,6 +23,7 @@ from gputop.probes.model.gpu_readings import (
     XidReading,
 )
 from gputop.probes.model.host_readings import CgroupReading, HostReading, PressureReading
+from gputop.probes.model.kernel_readings import KernelEventReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
     PlacementReading,
@@ -30,7 +31,7 @@ from gputop.probes.model.link_readings import (
     TopologyReading,
 )
 from gputop.probes.model.probe_readings import ProbeReading
-from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.process_readings import LimitsReading, ProcessReading
 from gputop.probes.model.rank_readings import (
     CommunicatorReading,
     ExitReading,
@@ -38,10 +39,12 @@ from gputop.probes.model.rank_readings import (
     ThreadsReading,
 )
 from gputop.probes.model.sample import Sample, SourceStatus
+from gputop.probes.model.wait_readings import WaitReading
 from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
 
+from support.evidence_names import wrong_evidence
 from support.unmeasured import unmeasured
 
 UNIX = 1_800_000_000.0
@@ -77,10 +80,13 @@ class Changes:
     host: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pressures: Sequence[PressureReading] = ()
+    limits: Sequence[LimitsReading] = ()
     xids: Sequence[XidReading] = ()
+    kernel_events: Sequence[KernelEventReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
     stacks: Sequence[StackReading] = ()
+    waits: Sequence[WaitReading] = ()
     exits: Sequence[ExitReading] = ()
     communicators: Sequence[CommunicatorReading] = ()
     sources: Sequence[SourceStatus] = ()
@@ -142,11 +148,14 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         processes=tuple(_processes(moment, changes)),
         cgroups=(_changed(_cgroup(moment), changes.cgroup),),
         pressures=tuple(changes.pressures),
+        limits=tuple(changes.limits),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
+        kernel_events=tuple(changes.kernel_events),
         probes=tuple(changes.probes),
         threads=tuple(changes.threads),
         stacks=tuple(changes.stacks),
+        waits=tuple(changes.waits),
         exits=tuple(changes.exits),
         communicators=tuple(changes.communicators),
         sources=tuple(changes.sources),
@@ -214,6 +223,9 @@ def play(
     assert not judge.broken, judge.broken
     reported = {(each.id, each.severity) for judged in judgements for each in judged.findings}
     assert reported <= DECLARED, reported - DECLARED
+    found = (finding for judged in judgements for finding in judged.findings)
+    wrong = {why for finding in found for why in wrong_evidence(finding.evidence)}
+    assert not wrong, wrong
     return Played(judgements, judge)
 
 
@@ -400,6 +412,7 @@ def _cgroup(moment: float) -> CgroupReading:
         cpu_periods=int(10 * moment),
         cpu_throttled_periods=0,
         cpu_throttled_seconds=0.0,
+        memory_used_bytes=300 * GIB,
         oom_kills=0,
     )
 

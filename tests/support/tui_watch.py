@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,11 +18,11 @@ from gputop.probes.model.job_frames import RankFrame
 from gputop.probes.model.process_frames import ProcessFrame
 from gputop.probes.simulator import SimulatedNode
 from gputop.probes.wire.messages import Reply
+from gputop.rules.account.minute import minutes
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Finding, Judgement, Severity, Subject
 from gputop.rules.history import History
-from gputop.rules.ledger import accounts
 from gputop.tui.app.app import GputopApp
 from gputop.tui.session.view import View
 
@@ -75,7 +74,7 @@ def view(judged: Judgement | None = None, **changes: Any) -> View:
 def changed(judged: Judgement, **frame: Any) -> Judgement:
     """The judgement of another frame."""
     other = msgspec.structs.replace(judged.frame, **frame)
-    again = accounts(other, played("healthy")[2], judged.active)
+    again = minutes(other, played("healthy")[2], judged.active)
     return msgspec.structs.replace(judged, frame=other, accounts=again)
 
 
@@ -169,7 +168,6 @@ class StillWatch:
         """Of whom stacks were asked for, and for how long."""
         self.signals: list[tuple[int, int]] = []
         self.asked_environments: list[int] = []
-        self.saved: list[Path] = []
         self.exact_stacks: list[tuple[int, bool]] = []
         self.reply = Reply(command_id=1, ok=True)
         self.closed = False
@@ -223,10 +221,6 @@ class StillWatch:
     ) -> None:
         self.exact_stacks.append((process.pid, native))
         on_reply(self.reply)
-
-    def save_recording(self, folder: Path, on_done: Callable[[str], None]) -> None:
-        self.saved.append(folder)
-        on_done("saved")
 
     def close(self) -> None:
         self.closed = True

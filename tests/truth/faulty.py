@@ -26,6 +26,10 @@ WAYS: dict[str, tuple[str, ...]] = {
     "flock": _LOCK_FILE,
     "flock_polled": _LOCK_FILE,
     "baton": _LOCK_FILE,
+    "filelock": _LOCK_FILE,
+    "file_baton": _LOCK_FILE,
+    "gil": ("GIL", "interpreter is held"),
+    "mutexes": ("wait for each other", "cycle"),
     "two_locks": ("RUN406", "dead-?lock", r"\block\b"),
     "dead_thread": ("RUN406", "thread.*(died|ended|dead)", r"\block\b", "queue"),
     "killed_child": _CHILD,
@@ -120,7 +124,8 @@ def _loader(
     )
 
 
-_RANKS = tuple(way for way in WAYS if way not in ("fifo_read", "flock_polled", "dead_writer"))
+_ALONE_ONLY = ("fifo_read", "flock_polled", "dead_writer", "file_baton")
+_RANKS = tuple(way for way in WAYS if way not in _ALONE_ONLY)
 
 FAULTY: tuple[Case, ...] = (
     *_alone(),

@@ -13,7 +13,7 @@ BEFORE_SECONDS = 6.0
 """A fault that is announced comes after so long."""
 LATE_SECONDS = 15.0
 """What was not told when it was due may still be told so much later."""
-ENDED = "has ended"
+ENDED = "has exited"
 _ID = re.compile(r"[A-Z]{2,3}\d{3}")
 _PLACE = re.compile(r"[\w<>.]+ \(\w+\.py:\d+\)")
 """Our jobs' own functions have telling names: that one is named is no cause."""

@@ -99,7 +99,7 @@ def test_a_healthy_job_is_left_alone_but_its_machine_may_be_spoken_of() -> None:
     )
     assert healthy.failure == "false alarm"
     assert replace(healthy, answer=Answer(quiet)).failure == ""
-    assert replace(healthy, answer=Answer((), "process 7 has ended")).failure == ""
+    assert replace(healthy, answer=Answer((), "process 7 has exited")).failure == ""
 
 
 def test_known_failures_are_held_strictly() -> None:

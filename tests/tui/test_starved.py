@@ -27,7 +27,7 @@ FALSE = (
     "does not answer",
     "has not answered",
     "leads to no training job",
-    r"process \d+ has ended",
+    r"process \d+ has exited",
 )
 
 

@@ -7,8 +7,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual.app import App
@@ -27,13 +26,17 @@ from ..screens.picture_screen import PictureScreen
 from ..session.job_order import ShownJob
 from ..session.view import View, WatchLike
 from ..session.viewer import Reader
-from . import navigation
+from . import navigation, recorded
 from .bindings import BINDINGS
 from .driver import QuietDriver
 from .garbage import spare_garbage_collection
 from .messages import Ended, EnvironmentRead, ExactStackRead, JobsFound, Judged, Said
 from .requests import Requests
 from .themes import THEMES, after
+
+if TYPE_CHECKING:  # what reads recordings is loaded for them alone
+    from ...probes.feeds.replay import ReplayFeed
+    from ..session.keeper import Keeper
 
 _LOOK_SECONDS = 1.0
 _BURST_SECONDS = 0.1
@@ -64,13 +67,20 @@ class GputopApp(App[int]):
         clock: Callable[[], float] = time.monotonic,
         note: str = "",
         jobs: Sequence[JobFrame] = (),
+        replay: ReplayFeed | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         super().__init__(driver_class=QuietDriver)
         self._jobs = jobs
+        self._replay = replay
+        self._keeper = keeper
+        if keeper is not None:
+            keeper.tell = self.tell_from_thread
         self.shown_job = ShownJob()
         self.ascii_only = ascii_only
         self.animation_level = "none"
         self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
+        self.reader.may_stand_still = replay is not None
         self._watch = watch
         self.requests = Requests(self, watch)
         self._drawn = 0.0
@@ -170,6 +180,10 @@ class GputopApp(App[int]):
             self.screen.action_filter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in recorded.ACTIONS and self._replay is None:
+            return False
+        if action == "keep" and self._keeper is None:
+            return False
         screen = self.screen if self.screen_stack else None
         return not (isinstance(screen, PictureScreen) and action in screen.WITHOUT)
 
@@ -177,7 +191,23 @@ class GputopApp(App[int]):
         self.tell(f"processes sorted by {self.reader.next_sort()}")
         self.redraw()
 
+    def action_keep(self) -> None:
+        if self._keeper is not None:
+            self._keeper.write_now()
+
+    def action_seek(self, seconds: int) -> None:
+        self.tell(recorded.seek(self._replay, seconds))
+
+    def action_seek_finding(self) -> None:
+        self.tell(recorded.seek_finding(self._replay))
+
+    def action_speed(self, factor: float) -> None:
+        self.tell(recorded.speed(self._replay, factor))
+
     def action_pause(self) -> None:
+        if self._replay is not None:
+            self.tell(recorded.pause(self._replay))
+            return
         held = self.reader.toggle_hold()
         self.tell("paused: what is shown stands still" if held else "live again")
         self.redraw()
@@ -186,9 +216,6 @@ class GputopApp(App[int]):
         seconds = self.reader.interval_after(step)
         self._watch.set_interval(seconds)
         self.tell(f"a sample every {seconds:g} s")
-
-    def action_save_recording(self) -> None:
-        self._watch.save_recording(Path.cwd(), self.tell_from_thread)
 
     def action_theme(self) -> None:
         self.theme = after(self.theme)

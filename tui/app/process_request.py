@@ -24,7 +24,7 @@ def asked_process(
     processes = judgement.frame.processes if judgement else ()
     process = next((each for each in processes if process_target(each) == target), None)
     if process is None:
-        app.tell("that process is gone")
+        app.tell("that process has exited")
     elif watch.simulated:
         app.tell(f"pid {process.pid} is not real: {unreal}")
     elif app.reader.ended is not None:

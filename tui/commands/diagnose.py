@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from argparse import Namespace
+from collections.abc import Iterator
 
 import msgspec
 
@@ -70,9 +70,7 @@ def diagnose(watch: Watch, options: Namespace) -> int:
     job: JobFrame | None = None
     looks_left = LAST_LOOKS
     try:
-        # A recording ends by itself, at the time that was asked for.
-        seconds = options.seconds if options.recording is None else math.inf
-        for judgement in until(watch, seconds, options.timeout):
+        for judgement in _judgements(watch, options):
             found = None
             if asked is not None:
                 asked.follow(judgement.frame)
@@ -93,13 +91,16 @@ def diagnose(watch: Watch, options: Namespace) -> int:
         for line in filter(None, (watch.stuck, watch.cut_short)):
             complain(line)
     ended = has_ended(asked) if asked is not None and asked.ended else ""
-    if asked is not None and options.recording is not None and not asked.looks:
-        from .recorded import not_recorded
-
-        ended = not_recorded(asked.pid)
     if last is None or (asked is not None and job is None):
         return complain(ended or why_no_job(asked, last.frame if last else None), COULD_NOT_LOOK)
     return _tell(last, job, ended, options)
+
+
+def _judgements(watch: Watch, options: Namespace) -> Iterator[Judgement]:
+    """Of a recording all that its feed brings."""
+    if options.source:
+        return watch.judgements()
+    return until(watch, options.seconds, options.timeout)
 
 
 def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Namespace) -> int:
@@ -126,7 +127,7 @@ def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Names
 
 def has_ended(asked: AskedProcess) -> str:
     """One sentence on a process that is not there any more."""
-    return f"process {asked.pid} has ended"
+    return f"process {asked.pid} has exited"
 
 
 def why_no_job(asked: AskedProcess | None, frame: Frame | None) -> str:
@@ -168,7 +169,8 @@ def as_json(
             SilentGpu(index=index, reason=reason) for index, reason in silent_gpus(frame).items()
         ),
     )
-    return Output(Clock.of(frame), judgement.accounts).encode_record(report)
+    output = Output(Clock.of(frame), judgement.accounts)
+    return output.encode_record(report, ledger=output.ledger_of("node", frame.node))
 
 
 def _findings(judgement: Judgement, job: JobFrame | None) -> tuple[Finding, ...]:

@@ -19,7 +19,7 @@ from ...probes.model.sample import Sample, SourceStatus
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say, say_json
 from ..drawing.lines import plain_text
-from .doctor_sources import statuses
+from .doctor_sources import settled, statuses
 
 PATIENCE_SECONDS = 4.0
 """For a source that takes its time to answer."""
@@ -130,8 +130,7 @@ def _sample(pids: Sequence[int]) -> Sample | None:
                 continue
             found = message
             began = message.monotonic_seconds if began is None else began
-            settled = found.sources and all(each.status != "stale" for each in found.sources)
-            if settled or message.monotonic_seconds - began >= PATIENCE_SECONDS:
+            if settled(found) or message.monotonic_seconds - began >= PATIENCE_SECONDS:
                 break
     finally:
         deadline.cancel()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
+from ...probes.collector.registry import LINES
 from ...probes.model.gpu_readings import gpu_source_number
 from ...probes.model.missing_reasons import NO_PERMISSION
 from ...probes.model.sample import Sample, SourceStatus
 from ..drawing.missing import why_refused
 
+_LATE = "not loaded yet: ask again when this machine has less to do"
 _LIFTED = (
     "no permission for any value: this user needs access to the GPU's device file (/dev/nvidia*; a "
     "container must be given it), or run gputop as root"
@@ -16,9 +18,23 @@ _LIFTED = (
 
 
 def statuses(sample: Sample) -> tuple[SourceStatus, ...]:
-    """The sample's sources, with those of GPUs that refuse every value reported as what they are."""
+    """All sources of the registry, with those of GPUs that refuse every value reported as what they are."""
     refused = {gpu.index: why for gpu in sample.gpus if (why := why_refused(gpu))}
-    return tuple(_reported(source, refused) for source in sample.sources)
+    reported = [_reported(source, refused) for source in sample.sources]
+    return (
+        *reported,
+        *(SourceStatus(name=name, status="stale", reason=_LATE) for name in _late(sample)),
+    )
+
+
+def settled(sample: Sample) -> bool:
+    """Every source has been loaded and has answered. Most are loaded after the first sample only."""
+    return not _late(sample) and all(each.status != "stale" for each in sample.sources)
+
+
+def _late(sample: Sample) -> list[str]:
+    loaded = {each.name for each in sample.sources}
+    return [line.name for line in LINES if line.name not in loaded]
 
 
 def _reported(source: SourceStatus, refused: dict[int, str]) -> SourceStatus:

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,8 @@ from ..drawing.missing import HELP_WITHOUT_DRIVER
 from ..session.watch import Watch
 
 if TYPE_CHECKING:
-    from ..session.flight_recorder import FlightRecorder
+    from ..session.keeper import Keeper
 
-LIVE_SECONDS, RECORDED_SECONDS = 30.0, 600.0
-"""That diagnose looks at, unless it is told."""
 FIRST_SECONDS = 2.0
 """So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""
 
@@ -38,10 +36,6 @@ def watch(options: Namespace) -> int:
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
-    if options.recording is not None and not once:
-        raise UsageError("--from goes with --once, and with diagnose")
-    if options.incidents is not None and once:
-        raise UsageError("--record-on-finding goes with a screen, and with diagnose")
     if once and not options.once and is_typed_at():
         terminal = os.environ.get("TERM") or "not set"
         complain(f"no screen can be drawn on this terminal (TERM is {terminal}): one frame as text")
@@ -53,19 +47,19 @@ def watch(options: Namespace) -> int:
         if once:
             from .once import print_once
 
-            code = print_once(Watch(feed, engine, options.pid), options)
-            _tell_damage(feed, options)
-            return code
+            return print_once(Watch(feed, engine, options.pid), options)
         return _show(feed, engine, options)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
 
 
 def report(options: Namespace) -> int:
-    """What ``gputop diagnose`` and ``gputop stacks`` do; returns the exit code."""
+    """What ``gputop diagnose``, ``stacks`` and ``serve`` do; returns the exit code."""
     engine = Engine(make_rules(thresholds(options.settings)))
-    if options.command == "diagnose" and options.seconds is None:
-        options.seconds = LIVE_SECONDS if options.recording is None else RECORDED_SECONDS
+    if options.command == "serve":
+        from .serve import check
+
+        check(options)
     code = _choose(options, screen=False)
     if code is not None:
         return code
@@ -73,33 +67,31 @@ def report(options: Namespace) -> int:
         feed = _feed(options, once=False)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
+    if options.command == "record":
+        from .record import record
+
+        return record(feed, engine, options)
+    watched = Watch(feed, engine, options.pid)
     if options.command == "stacks":
         from .stacks import print_stacks
 
-        return print_stacks(Watch(feed, engine, options.pid), options)
-    flight = None
-    if options.incidents is not None:
-        flight = _flight(feed, options, on_notice=complain)
-    watched = Watch(feed, engine, options.pid, flight)
+        return print_stacks(watched, options)
+    if options.command == "stream":
+        from .stream import stream
+
+        return stream(watched, options)
+    if options.command == "serve":
+        from .serve import serve
+
+        return serve(watched, options)
     from .diagnose import diagnose
 
-    code = diagnose(watched, options)
-    _tell_damage(feed, options)
-    return code
-
-
-def _tell_damage(feed: Feed, options: Namespace) -> None:
-    if options.recording is not None:
-        from .recorded import tell_damage
-
-        tell_damage(feed)
+    return diagnose(_kept(feed, engine, options)[1], options)
 
 
 def _choose(options: Namespace, *, screen: bool) -> int | None:
     """Find the job of a command that is about one; the exit code where there is nothing to do."""
     if options.command not in ("attach", "stacks") and not options.pid:
-        return None
-    if options.recording is not None:
         return None
     from .job_choice import choose
 
@@ -119,15 +111,52 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
             feed.close()
             return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
-    flight = _flight(feed, options, on_notice=lambda sentence: app.tell_from_thread(sentence))
-    watched = Watch(feed, engine, options.pid, flight)
+    keeper, watched = _kept(feed, engine, options)
     ascii_only = options.ascii or not output_is_utf8()
-    app = GputopApp(watched, ascii_only=ascii_only, note=options.note, jobs=options.jobs)
+    replay = None
+    if options.command == "replay":
+        from ...probes.feeds.replay import ReplayFeed
+
+        replay = feed if isinstance(feed, ReplayFeed) else None
+    app = GputopApp(
+        watched,
+        ascii_only=ascii_only,
+        note=options.note,
+        jobs=options.jobs,
+        replay=replay,
+        keeper=keeper,
+    )
     app.run()
     watched.close()
     if watched.stuck:
         complain(watched.stuck)
     return app.return_code or 0
+
+
+def _kept(feed: Feed, engine: Engine, options: Namespace) -> tuple[Keeper | None, Watch]:
+    """A watch whose last ten minutes are kept, unless it is of a recording.
+
+    Raises:
+        UsageError: where what is found cannot be written to the folder that was named.
+    """
+    if options.source is not None:
+        return None, Watch(feed, engine, options.pid)
+    from ...probes.feeds.tapped import TappedFeed
+    from ..session.keeper import Keeper
+
+    folder = None
+    if options.record_on_finding:
+        folder = Path(options.record_on_finding)
+        if not (folder.is_dir() and os.access(folder, os.W_OK)):
+            feed.close()
+            raise UsageError(f"--record-on-finding {folder}: no folder that can be written to")
+
+    def tell(sentence: str) -> None:
+        complain(sentence)
+
+    keeper = Keeper(folder, tell)
+    tapped = TappedFeed(feed, keeper.sample)
+    return keeper, Watch(tapped, engine, options.pid, keeper.judgement)
 
 
 def _believe_terminal() -> None:
@@ -148,24 +177,12 @@ def why_not(sample: Sample) -> str:
     return ""
 
 
-def _flight(feed: Feed, options: Namespace, on_notice: Callable[[str], object]) -> FlightRecorder:
-    """What keeps the last minutes, and writes them where the reader has said that it shall."""
-    from ..session.flight_recorder import FlightRecorder
-
-    incidents = None
-    if options.incidents is not None:
-        from ...probes.recording.incidents import Incidents
-
-        incidents = Incidents(Path(options.incidents))
-    return FlightRecorder(incidents=incidents, simulated=feed.simulated, on_notice=on_notice)
-
-
 def _feed(options: Namespace, once: bool) -> Feed:
-    if options.recording is not None:
-        from .recorded import recorded_feed
+    if options.source is not None:
+        from .recorded import recorded
 
-        return recorded_feed(options, before_seconds=0.0 if once else options.seconds)
-    if options.command == "demo":
+        return recorded(options)
+    if options.scenario is not None:
         from ...probes.simulator import UnknownScenario
         from ...probes.simulator.feed import DemoFeed
 

@@ -56,13 +56,9 @@ def print_once(watch: Watch, options: Namespace) -> int:
     if why and not options.pid and not judgement.frame.gpus:
         return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     unseen = [pid for pid in options.pid if pid not in _pids(judgement.frame)]
-    if unseen and options.recording is not None:
-        from .recorded import not_recorded
-
-        return complain(not_recorded(unseen[0]), COULD_NOT_LOOK)
     if unseen:
         unread = why_processes_unread(judgement.frame)
-        what = f"was not looked at: {unread}" if unread else "has ended"
+        what = f"was not looked at: {unread}" if unread else "has exited"
         return complain(f"process {unseen[0]} {what}", COULD_NOT_LOOK)
     if options.format == "json":
         say_json(as_json(judgement))
@@ -158,8 +154,8 @@ def _look(watch: Watch, options: Namespace) -> Judgement:
     with Deadline(watch, options.timeout) as deadline:
         for number, judgement in enumerate(watch.judgements()):
             deadline.came()
-            if number < watch.past_samples:
-                continue
+            if number < watch.past_samples or options.source:
+                continue  # of a recording the last frame is the one that was asked for
             time.take(judgement.frame)
             needed = _needed_seconds(judgement.frame, options)
             if watch.past_samples or time.seconds >= needed:

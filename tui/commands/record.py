@@ -1,154 +1,89 @@
-"""``gputop record``: the flight recorder, without a screen."""
+"""``gputop record``: keep what is seen, to look at it later as if it were now."""
 
 from __future__ import annotations
 
-import contextlib
 import signal
-import sys
-import threading
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
-from ...probes.feeds.collector_feed import CollectorFeed
-from ...probes.feeds.wedged import wedged_collectors
-from ...probes.recording.errors import RecordingError
-from ...probes.recording.lock import NodeLock
-from ...probes.recording.retention import Limits
-from ...probes.recording.writer import Writer
-from ...rules.catalogue import make_rules
+from ...probes.feeds.protocol import Feed, FeedError
+from ...probes.feeds.tapped import TappedFeed
+from ...probes.recording.segment import RecordingError
+from ...probes.recording.writer import Recorder
 from ...rules.engine import Engine
-from ...rules.finding import Judgement
-from ..console.exits import BY_SIGNAL, COULD_NOT_LOOK, OK, complain
+from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say
-from ..console.thresholds import thresholds
-from ..drawing.format import decimal, duration
-from ..drawing.missing import why_no_gpus
-from ..session.flight_recorder import FlightRecorder
+from ..drawing import format
+from ..session.found_marks import FoundMarks
 from ..session.watch import Watch
 
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_CLOSE_SECONDS = 5.0
-_LOOK_SECONDS = 1.0
+_SAY_SECONDS = 60.0
 
 
-class _State:
-    """What goes on, as it is told in one line."""
-
-    def __init__(self, writer: Writer, flight: FlightRecorder) -> None:
-        self._writer = writer
-        self._flight = flight
-        self._began = time.monotonic()
-        self.newest: Judgement | None = None
-        self.ended = ""
-        self.over = threading.Event()
-        self.signal = 0
-
-    def take(self, judgement: Judgement) -> None:
-        """One more has come."""
-        if self.newest is None and (why := why_no_gpus(judgement.frame)):
-            complain(f"{why}; the rest of this node is recorded")
-        self.newest = judgement
-
-    def end(self, reason: str) -> None:
-        """Nothing comes any more."""
-        self.ended = reason
-        self.over.set()
-
-    @property
-    def lost(self) -> int:
-        """Samples that are not in the recording."""
-        return self._writer.lost_samples + self._flight.recorder.dropped_samples
-
-    def line(self) -> str:
-        """How it stands."""
-        writer = self._writer
-        parts = [
-            f"{writer.recording.name}: {duration(time.monotonic() - self._began)}",
-            f"{writer.samples} samples",
-            decimal(writer.size_bytes),
-        ]
-        if self.newest is not None:
-            parts.append(f"{len(self.newest.active)} findings active")
-        if self.lost:
-            parts.append(f"{self.lost} samples lost")
-        wrong = self._flight.recorder.hangs() or writer.error
-        return ", ".join(parts) + (f"; {wrong}" if wrong else "")
-
-
-def record(options: Namespace) -> int:
-    """Record until the time is over or a signal comes; returns the exit code."""
-    name = Path(options.recording_name.removesuffix(".gtop"))
-    if not name.name or name.is_dir():
-        return complain(f"{name} is a folder: add a name, such as {name / 'NAME'}", COULD_NOT_LOOK)
-    engine = Engine(make_rules(thresholds(options.settings)))
+def record(feed: Feed, engine: Engine, options: Namespace) -> int:
+    """Until it is interrupted, or the time is over; returns the exit code."""
     try:
-        writer = Writer(name, Limits(options.max_size, options.keep))
-        with NodeLock(f"into {name.absolute()}"):
-            return _record(writer, engine, options)
+        recorder = Recorder(Path(options.recording), options.max_size)
     except RecordingError as error:
+        feed.close()
         return complain(str(error), COULD_NOT_LOOK)
-    except ValueError as error:
-        return complain(f"{str(name)!r} cannot be the name of a recording: {error}", COULD_NOT_LOOK)
-
-
-def _record(writer: Writer, engine: Engine, options: Namespace) -> int:
-    wedged = ["nvml"] if wedged_collectors() else []
-    feed = CollectorFeed(options.interval, without=wedged, pids=options.pid, restarts=True)
-    flight = FlightRecorder(writer=writer, on_notice=_say)
-    watch = Watch(feed, engine, options.pid, flight)
-    state = _State(writer, flight)
-    with _until_signal(state):
-        watch.start(state.take, state.end, _say)
-        _wait(state, options.seconds)
-        watch.close(_CLOSE_SECONDS)
-    for line in filter(None, (state.ended, watch.stuck)):
-        complain(line)
-    say(state.line())
-    if state.signal:
-        return BY_SIGNAL + state.signal
-    return COULD_NOT_LOOK if state.ended or writer.error or not writer.samples else OK
-
-
-def _wait(state: _State, seconds: float | None) -> None:
-    """Wait for the end, and tell how it stands."""
-    end = None if seconds is None else time.monotonic() + seconds
-    terminal = sys.stderr.isatty()
-    while not state.over.wait(_LOOK_SECONDS):
-        if terminal:
-            _tell(f"\r\x1b[K{state.line()}")
-        if end is not None and time.monotonic() >= end:
-            break
-    if terminal:
-        _tell("\r\x1b[K")
-
-
-def _say(sentence: str) -> None:
-    complain(sentence)
-
-
-def _tell(text: str) -> None:
-    with contextlib.suppress(OSError):
-        sys.stderr.write(text)
-        sys.stderr.flush()
-
-
-@contextlib.contextmanager
-def _until_signal(state: _State) -> Iterator[None]:
-    """Let signals end the recording, with its last block whole."""
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        state.signal = number
-        state.over.set()
-
-    before: dict[signal.Signals, Callable[[int, FrameType | None], object] | int | None] = {}
-    for each in _ENDING:
-        if signal.getsignal(each) is not signal.SIG_IGN:  # as under nohup
-            before[each] = signal.signal(each, end)
+    watch = Watch(TappedFeed(feed, recorder.add), engine, options.pid)
+    say(f"gputop records to {options.recording}-*.gtop; Ctrl+C ends it")
     try:
-        yield
+        with _EndedBySignals():
+            _watch(watch, recorder, options.seconds)
+    except KeyboardInterrupt:
+        pass  # this is how it ends
+    except FeedError as error:
+        complain(str(error))
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        watch.close()
+        whole = recorder.close()
+    return _tell(recorder, whole=whole)
+
+
+def _watch(watch: Watch, recorder: Recorder, seconds: float | None) -> None:
+    marks, error = FoundMarks(), ""
+    ends = None if seconds is None else time.monotonic() + seconds
+    due = time.monotonic() + _SAY_SECONDS
+    for judgement in watch.judgements():
+        for mark in marks.of(judgement):
+            recorder.add(mark)
+        if recorder.error and recorder.error != error:
+            complain(recorder.error)
+        error = recorder.error
+        now = time.monotonic()
+        if now >= due:
+            due = now + _SAY_SECONDS
+            say(f"{format.quantity(float(recorder.bytes), 'bytes')} recorded")
+        if ends is not None and now >= ends:
+            return
+
+
+def _tell(recorder: Recorder, *, whole: bool) -> int:
+    size = format.quantity(float(recorder.bytes), "bytes")
+    say(f"{size} recorded")
+    if recorder.dropped or not whole:
+        lost = f"{recorder.dropped} samples and marks" if recorder.dropped else "the last seconds"
+        why = recorder.error or "the disk was too slow"
+        return complain(f"{lost} are not in it: {why}", COULD_NOT_LOOK)
+    return OK
+
+
+class _EndedBySignals:
+    """TERM and HUP end it as Ctrl+C does, so that the last block is written."""
+
+    def __enter__(self) -> None:
+        self._before = {
+            number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
+        }
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,82 +1,86 @@
-"""Looking at a recording in the place of a node: what ``--from`` and ``--at`` mean."""
+"""What the commands that take ``--from FILE`` look at, instead of this node."""
 
 from __future__ import annotations
 
+import re
+import time
 from argparse import Namespace
+from datetime import datetime
 from pathlib import Path
 
-from ...probes.feeds.protocol import Feed, FeedError
-from ...probes.feeds.replay import ReplayFeed
-from ...probes.recording.errors import RecordingError
+from ...probes.feeds.protocol import FeedError
+from ...probes.feeds.replay import PAST_SECONDS, ReplayFeed
 from ...probes.recording.recording import Recording
+from ...probes.recording.segment import RecordingError
 from ..console.errors import UsageError
-from ..console.exits import complain
-from ..console.moments import Moment, local, span_words
 
-SLACK_SECONDS = 10.0
-"""So far outside of a recording a time may lie: a sample is never quite on time."""
+DIAGNOSED_SECONDS = 600.0
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+_AGO = re.compile(r"-(\d+(?:\.\d+)?)([smh]?)")
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DAY_SECONDS = 86400.0
+_TIME_HELP = "as 22:10:05, 2026-11-30T22:10:05+01:00, or -5m before its end"
 
 
-def open_recording(where: str) -> Recording:
-    """The recording of that name.
+def recorded(options: Namespace) -> ReplayFeed:
+    """The feed of a recording.
 
     Raises:
-        FeedError: when there is none that can be read.
+        FeedError: where it cannot be read, or has nothing of that time.
+        UsageError: where the time is none.
+    """
+    recording = opened(options.source)
+    at = recording.first_seconds if options.command == "replay" else recording.last_seconds
+    if options.at:
+        at = moment(options.at, recording)
+    if not recording.first_seconds <= at <= recording.last_seconds:
+        span = f"{_local(recording.first_seconds)} to {_local(recording.last_seconds)}"
+        raise FeedError(f"{options.source} has nothing of {_local(at)}: it goes from {span}")
+    if options.command == "replay":
+        return ReplayFeed(recording, at, speed=options.speed)
+    past = PAST_SECONDS
+    if options.command == "diagnose":
+        past = options.seconds if options.seconds_given else DIAGNOSED_SECONDS
+    return ReplayFeed(recording, at, past_seconds=past)
+
+
+def opened(name: str) -> Recording:
+    """The recording of that name, or in that file.
+
+    Raises:
+        FeedError: where there is none.
     """
     try:
-        return Recording(Path(where))
+        return Recording(Path(name))
     except RecordingError as error:
         raise FeedError(str(error)) from error
-    except ValueError as error:
-        raise FeedError(f"{where!r} cannot be the name of a recording: {error}") from error
 
 
-def time_in(recording: Recording, moment: Moment | None) -> float:
-    """Unix time of what was asked for; the end, where nothing was.
+def moment(text: str, recording: Recording) -> float:
+    """Unix time of a moment of a recording, in words.
 
     Raises:
-        FeedError: when it lies outside of the recording.
+        UsageError: where it is none.
     """
-    begin, end = recording.begins_seconds, recording.ends_seconds
-    if moment is None:
-        return end
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return recording.last_seconds - float(ago[1]) * _UNITS[ago[2]]
+    clock = _CLOCK.fullmatch(text)
+    if clock and int(clock[1]) < 24 and int(clock[2]) < 60:
+        return _on_its_day(int(clock[1]), int(clock[2]), float(clock[3] or 0), recording)
     try:
-        seconds = moment(begin, end)
-    except UsageError as error:
-        raise FeedError(str(error)) from error
-    if not begin - SLACK_SECONDS <= seconds <= end + SLACK_SECONDS:
-        raise FeedError(f"that time is not in the recording, which is {span_words(begin, end)}")
-    return seconds
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(f"{text!r} is no time: {_TIME_HELP}") from error
 
 
-def recorded_feed(options: Namespace, before_seconds: float = 0.0) -> ReplayFeed:
-    """All samples until the time that was asked for, at once.
-
-    Args:
-        options: with ``recording`` and ``at``.
-        before_seconds: so long before that time it begins.
-
-    Raises:
-        FeedError: when nothing can be read.
-    """
-    recording = open_recording(options.recording)
-    try:
-        at = time_in(recording, options.at)
-        begin = max(recording.begins_seconds, at - before_seconds)
-        span = span_words(begin, at) if before_seconds else local(at)
-        complain(f"recording {recording.title} of {recording.node}, {span}")
-        return ReplayFeed(recording, start_seconds=at - before_seconds, end_seconds=at, paced=False)
-    except BaseException:
-        recording.close()
-        raise
+def _on_its_day(hour: int, minute: int, second: float, recording: Recording) -> float:
+    """By the local clock, on the last day of the recording on which it was that time."""
+    end = time.localtime(recording.last_seconds)
+    day = (end.tm_year, end.tm_mon, end.tm_mday, hour, minute, int(second), 0, 0, -1)
+    found = time.mktime(day) + second % 1
+    return found - _DAY_SECONDS if found > recording.last_seconds else found
 
 
-def not_recorded(pid: int) -> str:
-    """One sentence on a process that a recording does not have."""
-    return f"process {pid} is not in this part of the recording"
-
-
-def tell_damage(feed: Feed) -> None:
-    """Say what of a recording could not be read, where something could not."""
-    if isinstance(feed, ReplayFeed) and (damage := feed.recording.damage()):
-        complain(damage)
+def _local(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(seconds))

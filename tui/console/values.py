@@ -12,6 +12,10 @@ from ...probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 
 LONGEST_SECONDS = 3600.0
 _PID_DIGITS = 9
+_MOST_PORT = 65535
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?")
+_FACTORS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
+_LEAST_BYTES = 1000**2
 
 
 def regular_expression(text: str) -> str:
@@ -34,34 +38,6 @@ def seconds(text: str) -> float:
             f"{text!r} is not a number of seconds from 1 to {LONGEST_SECONDS:g}"
         )
     return number
-
-
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)", re.ASCII)
-_SPAN_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B?", re.ASCII)
-_POWERS = {"": 0, "k": 1, "M": 2, "G": 3, "T": 4}
-LEAST_SIZE = 10_000_000
-
-
-def span(text: str) -> float:
-    """``90``, ``90s``, ``10m``, ``2h`` or ``7d``, in seconds."""
-    match = _SPAN.fullmatch(text)
-    seconds = float(match[1]) * _SPAN_SECONDS[match[2]] if match else 0.0
-    if not 1.0 <= seconds < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90s, 10m, 2h or 7d")
-    return seconds
-
-
-def size(text: str) -> int:
-    """``500M``, ``2G`` or ``4GiB``, in bytes."""
-    match = _SIZE.fullmatch(text)
-    unit = 1024 if match and match[3] else 1000
-    number = float(match[1]) * unit ** _POWERS[match[2]] if match else 0.0
-    if not LEAST_SIZE <= number < 1e18:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a size such as 500M, 2G or 4GiB, of at least 10M"
-        )
-    return int(number)
 
 
 def interval(text: str) -> float:
@@ -88,4 +64,44 @@ def pid(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text} is not a process id: the first is 1")
     if len(text.lstrip("0")) > _PID_DIGITS:
         raise argparse.ArgumentTypeError(f"{text} is not a process id: none is so large")
+    return int(text)
+
+
+def address(text: str) -> tuple[str, int]:
+    """``127.0.0.1:9834``, ``[::1]:9834``, ``:9834`` for all addresses of this machine."""
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not port.isdecimal() or int(port) > _MOST_PORT:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no address to listen on: HOST:PORT, such as 127.0.0.1:9834"
+        )
+    return host or "0.0.0.0", int(port)
+
+
+def size(text: str) -> int:
+    """``500M``, ``2G`` or a number of bytes: at least a megabyte."""
+    found = _SIZE.fullmatch(text)
+    number = int(float(found[1]) * _FACTORS[found[2].upper()]) if found else 0
+    if number < _LEAST_BYTES:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no size of a megabyte or more, such as 500M or 2G"
+        )
+    return number
+
+
+def speed(text: str) -> float:
+    """How many times as fast."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not 0.1 <= number <= 100.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed from 0.1 to 100")
+    return number
+
+
+def count(text: str) -> int:
+    """At least one."""
+    if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)

@@ -7,13 +7,22 @@ from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.signals import UNITS, signal_named
-from ...rules.finding import Evidence, Finding, NotEvaluated, Subject
+from ...probes.model.vocabulary import Origin
+from ...rules.finding import Evidence, Finding, NotEvaluated, PriceBasis, Subject
 from . import format
 from .lines import plain, whole_words, width_of
 
 SURE_FROM = 0.8
 """Confidence from which a finding is reported without it."""
 
+LEAST_PRICE = 0.005
+"""Of the time; less is not told."""
+_ALL = 0.995
+_BASES: dict[PriceBasis, str] = {
+    "account": "from the ledger",
+    "symptom": "by what it explains",
+}
+_HOUR_SECONDS = 3600.0
 _CONTAINER_ID = re.compile(r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])")
 """Of 64 digits, of which the runtimes themselves show the first twelve."""
 _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
@@ -29,10 +38,15 @@ def words_of(signal: str) -> str:
     return plain(signal.replace("_", " "))
 
 
+def label_of(evidence: Evidence) -> str:
+    """What a piece of evidence is, for people."""
+    return plain(evidence.label) or words_of(evidence.signal)
+
+
 def evidence_text(evidence: Evidence) -> str:
     """``temperature 86 °C ≥ 85 °C``."""
     value = plain(format.quantity(evidence.value, evidence.unit))
-    text = f"{words_of(evidence.signal)} {value}"
+    text = f"{label_of(evidence)} {value}"
     if evidence.threshold is not None and evidence.comparison:
         limit = format.quantity(evidence.threshold, evidence.unit)
         if evidence.comparison == "against":
@@ -45,15 +59,19 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def subject_text(subject: Subject) -> str:
-    """``GPU 6``, ``rank 3``, ``pid 51877``."""
+    """``GPU 6``, ``rank 3``, ``pid 51877``; ``train r3`` where several jobs are here."""
     if subject.kind == "gpu":
         return f"GPU {subject.id}"
     if subject.kind == "rank" and subject.rank is not None:
-        return f"rank {subject.rank}"
+        return (
+            f"{plain(subject.job_label)} r{subject.rank}"
+            if subject.job_label
+            else f"rank {subject.rank}"
+        )
     if subject.kind in ("rank", "process"):  # the id of a rank has that of its job before it
         return f"pid {plain(subject.id).rpartition(' ')[2].partition('@')[0]}"
     if subject.kind == "job":
-        return "job"
+        return f"job {plain(subject.job_label)}" if subject.job_label else "job"
     if subject.kind in ("host", "node"):
         return subject.kind
     if subject.kind == "cgroup":
@@ -83,6 +101,45 @@ def sureness_text(finding: Finding, below: float = SURE_FROM) -> str:
     return f"{finding.confidence * 100:.0f} % sure" if finding.confidence < below else ""
 
 
+def price_text(finding: Finding, *, whole: bool = True) -> str:
+    """``costs 36 % of the time, 1.2 GPU-hours so far``; empty where nobody can say or it costs nothing.
+
+    Args:
+        finding: whose price.
+        whole: with what it has cost so far; else the share alone, unless that is all of it.
+    """
+    ratio, seconds = finding.lost_ratio, finding.lost_gpu_seconds
+    if not ratio or ratio < LEAST_PRICE or (ratio >= _ALL and not whole):
+        return ""
+    text = f"costs {format.quantity(ratio, 'ratio')} of the time"
+    if whole and seconds is not None and seconds >= 1.0:
+        text += f", {gpu_time_text(seconds)} so far"
+    return text
+
+
+def price_line(finding: Finding) -> str:
+    """As `price_text`; where there is no price, why."""
+    if finding.lost_ratio is None:
+        return f"cannot be priced: {finding.price.reason}" if finding.price.reason else ""
+    text = price_text(finding)
+    if not text:
+        return "" if finding.lost_ratio >= LEAST_PRICE else "costs no time now"
+    basis = _BASES.get(finding.price.basis, "")
+    how = ", ".join(filter(None, (basis, _unless_measured(finding.price.origin))))
+    return f"{text} ({how})" if how else text
+
+
+def _unless_measured(origin: Origin | None) -> str:
+    return "" if origin in (None, "measured") else str(origin)
+
+
+def gpu_time_text(seconds: float, unit: str = "GPU") -> str:
+    """``1.2 GPU-hours``, ``40 GPU-seconds``."""
+    if seconds >= _HOUR_SECONDS / 10:
+        return f"{seconds / _HOUR_SECONDS:.1f} {unit}-hours"
+    return f"{seconds:.0f} {unit}-seconds"
+
+
 def age_seconds(finding: Finding, now_seconds: float) -> float:
     """For how long it has held."""
     return max(0.0, now_seconds - finding.since_seconds)
@@ -103,8 +160,10 @@ def subjects_text(findings: Sequence[Finding]) -> str:
     if kinds == {"gpu"}:
         return f"GPU {runs_text([int(subject.id) for subject in subjects])}"
     ranks = [subject.rank for subject in subjects if subject.rank is not None]
-    if kinds == {"rank"} and len(ranks) == len(subjects):
-        return f"rank {runs_text(ranks)}"
+    labels = {subject.job_label for subject in subjects}
+    if kinds == {"rank"} and len(ranks) == len(subjects) and len(labels) == 1:
+        label = labels.pop()
+        return f"{plain(label)} r{runs_text(ranks)}" if label else f"rank {runs_text(ranks)}"
     return f"{len(subjects)} {_PLURALS.get(subjects[0].kind, 'subjects')}"
 
 

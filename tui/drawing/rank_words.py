@@ -25,8 +25,18 @@ def who(ranks: Sequence[int | None], pids: Sequence[int]) -> str:
 
 
 def name_of_rank(rank: RankFrame) -> str:
-    """``r3``; the pid of one that tells no number."""
-    return f"pid {rank.pid}" if rank.rank is None else f"r{rank.rank}"
+    """``r3``; ``r?`` for one of unknown number."""
+    return number_text(rank.rank)
+
+
+def number_text(rank: int | None) -> str:
+    """``r3``, ``r?``."""
+    return "r?" if rank is None else f"r{rank}"
+
+
+def exact_name(rank: RankFrame) -> str:
+    """As `name_of_rank`, with the pid where that alone tells which one it is."""
+    return f"r? (pid {rank.pid})" if rank.rank is None else f"r{rank.rank}"
 
 
 def ranks_text(ranks: Sequence[int]) -> str:

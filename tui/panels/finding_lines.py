@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...rules.finding import SEVERITY_ORDER, Evidence, Finding, Severity
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.finding_words import (
     age_seconds,
     evidence_text,
     name_within,
     of_one_kind,
+    price_text,
     same_kind_text,
     subjects_text,
     sureness_text,
@@ -127,9 +129,11 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     cells = 26 if wide else 20
     name = finding.name if width >= _ENDLESS else name_within(finding, cells)
     line.add(_cell(name, cells, width), role).gap()
-    line.add(_cell(subjects_text(cause.findings), 12 if wide else 7, width), "strong").gap()
+    labeled = any(each.subject.job_label for each in view.judgement.active)
+    who = (12 if wide else 7) + (CELLS if labeled else 0)
+    line.add(_cell(subjects_text(cause.findings), who, width), "strong").gap()
     if finding.state == "pending":
-        line.add("suspected", "strong")
+        line.add("pending", "strong")
     else:
         age = age_seconds(finding, view.frame.time_seconds)
         shown = format.duration(age) if wide else format.short_duration(age)
@@ -138,17 +142,20 @@ def _headline(view: View, cause: Cause, width: int) -> Line:
     unseen = unseen_seconds(finding, view.frame)
     if unseen:
         line.add(f"not seen for {format.duration(unseen)} {DOT} ", "dim")
-    _add_sureness(line, finding)
+    _add_doubts_and_price(line, finding)
     _add_evidence(line, finding.evidence)
     return line.line()
 
 
-def _add_sureness(line: LineBuilder, finding: Finding) -> None:
-    """How sure it is, unless that would cut the first of what proves it."""
-    sure = sureness_text(finding)
+def _add_doubts_and_price(line: LineBuilder, finding: Finding) -> None:
+    """How sure it is and what it costs, each unless that would cut the first of what proves it."""
     first = evidence_text(finding.evidence[0]) if finding.evidence else ""
-    if sure and len(sure) + len(_LINK) + width_of(first) <= line.room:
-        line.add(sure, "warm").add(_LINK if first else "", "dim")
+    for text, role in (
+        (sureness_text(finding), "warm"),
+        (price_text(finding, whole=False), "strong"),
+    ):
+        if text and len(text) + len(_LINK) + width_of(first) <= line.room:
+            line.add(text, role).add(_LINK if first else "", "dim")
 
 
 def _add_evidence(line: LineBuilder, evidence: Sequence[Evidence]) -> None:

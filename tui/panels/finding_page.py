@@ -11,6 +11,7 @@ from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
     of_one_kind,
+    price_line,
     same_kind_text,
     subject_text,
     sureness_text,
@@ -76,9 +77,12 @@ def _times(finding: Finding, frame: Frame, width: int) -> list[Line]:
         f"for {format.duration(end - finding.since_seconds)}",
     ]
     if finding.cleared_seconds is not None:
-        parts.append(f"gone at {format.clock(finding.cleared_seconds)}")
+        parts.append(f"cleared at {format.clock(finding.cleared_seconds)}")
     parts.append(sureness_text(finding, below=1.0))
-    return paragraph(f" {DOT} ".join(filter(None, parts)), width, "dim", first="")
+    lines = paragraph(f" {DOT} ".join(filter(None, parts)), width, "dim", first="")
+    price = price_line(finding)
+    role = "dim" if finding.lost_ratio is None else "strong"
+    return [*lines, *(paragraph(plain(price), width, role, first="") if price else [])]
 
 
 def _title(title: str, width: int) -> Line:

@@ -14,8 +14,14 @@ LINE_TERMS = (
     Term(
         "explains:", "Symptoms of the finding above: mended with it, and not counted on their own."
     ),
+    Term(
+        "costs",
+        "Its price: the share of the time of those who pay for it that would be won if it went away, and "
+        "so far in GPU-hours. It is worked out by its rule, read from the ledger, or that of its dearest "
+        "symptom; within a severity the dearest comes first.",
+    ),
     Term("next:", "What to do first. Key 6 has the whole runbook."),
-    Term("suspected", "Not certain yet: it must last for some time before it counts."),
+    Term("pending", "Not certain yet: it must last for some time before it counts."),
     Term(
         "not seen for",
         "What it is about has not been read for so long; it counts until it is read again.",
@@ -31,10 +37,19 @@ LIST_TERMS = (
         "list",
         "Mark, id of the rule, its name, what it is about and for how long. Those under a fold are "
         "symptoms of the "
-        "one above; seen: not certain yet; gone: how long ago it ended.",
+        "one above; pending: for how long it has held without being certain; cleared: how long ago.",
     ),
-    Term("suspected", "Not certain yet: it must last for some time before it counts."),
-    Term("cleared", "Findings that have ended."),
+    Term(
+        "costs",
+        "Its price: the share of the time of those who pay for it that would be won if it went away, and "
+        "so far in GPU-hours. It is worked out by its rule, read from the ledger, or that of its dearest "
+        "symptom; within a severity the dearest comes first.",
+    ),
+    Term(
+        "cannot be priced", "Nothing that is read tells how much time it takes; the reason follows."
+    ),
+    Term("pending", "Not certain yet: it must last for some time before it counts."),
+    Term("cleared", "Findings that do not hold any more, of the last ten minutes."),
     Term("Evidence", "The values that prove the selected finding, with what they are compared to."),
     Term("Next", "What to do first."),
     Term("Explained by", "The cause of which this is a symptom."),

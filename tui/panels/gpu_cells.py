@@ -15,6 +15,7 @@ from ..drawing.columns import Spans
 from ..drawing.glyphs import DASH, SLOWED
 from ..drawing.lines import LineBuilder, Span, left, plain, right, width_of
 from ..drawing.phase_roles import PHASE_ROLES
+from ..drawing.rank_words import number_text
 
 SHOW_PHASE_AGE_SECONDS = 2.0
 _UNSEEN, _UNSEEN_SHORT = "owner not seen", "not seen"
@@ -37,6 +38,8 @@ class GpuRow(msgspec.Struct, frozen=True):
 
     gpu: GpuFrame
     rank: RankFrame | None
+    job: str = ""
+    """Short name of the job."""
     note: Callable[[int], Sequence[Span]] = lambda _: ()
     """For a number of cells: the worst that is said of it."""
     past: Callable[[int], Sequence[float | None]] = lambda _: ()
@@ -54,7 +57,12 @@ def index(row: GpuRow, width: int) -> Spans:
 
 def rank(row: GpuRow, width: int) -> Spans:
     number = row.gpu.rank if row.rank is None else row.rank.rank
-    return [(left(DASH if number is None else f"r{number}", width), row.value_role)]
+    unknown = DASH if row.rank is None else number_text(None)
+    return [(left(unknown if number is None else number_text(number), width), row.value_role)]
+
+
+def job(row: GpuRow, width: int) -> Spans:
+    return [(left(plain(row.job or DASH), width), row.value_role)]
 
 
 def _unled(gpu: GpuFrame, width: int) -> str:
@@ -82,7 +90,7 @@ def phase(row: GpuRow, width: int) -> Spans:
 def phase_spans(rank: RankFrame, width: int) -> Spans:
     """The phase of a rank with its age; of a dead one how long it has been dead."""
     if rank.ended_age_seconds is not None:
-        return _aged("died", "error", rank.ended_age_seconds, width)
+        return _aged("exited", "error", rank.ended_age_seconds, width)
     role = PHASE_ROLES.get(rank.phase or "", "other")
     return _aged(plain(rank.phase or DASH), role, rank.phase_unbroken_seconds, width)
 
@@ -185,11 +193,12 @@ def memory_ratio(gpu: GpuFrame) -> float | None:
 
 ABOUT: dict[Callable[[GpuRow, int], Spans], str] = {
     index: "Number of the GPU in NVML's order, as in nvidia-smi.",
-    rank: "Rank of the training job on this GPU (r3 is rank 3). From the probe page, the environment or "
-    "the command line of its process; a dash: none is known.",
+    rank: "Rank of the training job on this GPU (r3 is rank 3, r? one of unknown number). From the "
+    "probe page, the environment, title or command line of its process; a dash: none is known.",
+    job: "Short name of the job on this GPU, where several are here.",
     phase: "What the main loop of that rank does now; from 2 s on with how long without a break. From the "
     "probe page; without a probe from stacks (py-spy) or threads (/proc). free: no process is on the GPU. "
-    "died: how long ago its rank ended.",
+    "exited: how long ago its rank did.",
     utilization_bar: "Utilization, the number beside it, as a bar from 0 to 100 %. NVML.",
     utilization: "Utilization in %: share of the time in which any kernel ran, however small, in the "
     "driver's last window of 1/6 to 1 s. 100 can be utilization without work: then SM is low. NVML.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.job_frames import RankFrame
 from ...rules.finding import SEVERITY_ORDER, Finding
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out, with_note
 from ..drawing.explanations import Section, column_terms
@@ -118,6 +119,9 @@ _LAYOUTS = (
 """From so many cells on → these columns."""
 
 
+_JOB = _column("job", CELLS, cells.job, rank=1, ragged=True)
+
+
 def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Block:
     """The titles, and as many GPUs as fit in ``rows`` lines with them.
 
@@ -128,7 +132,7 @@ def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Bloc
         titled: a heading above tells which GPUs are out of sight; else the titles must.
     """
     gpus = view.frame.gpus
-    layout = layout_at(width)
+    layout = layout_at(width, several=_several(view))
     head = layout.header
     if not gpus:
         why = why_no_gpus(view.frame) or "no GPU is known yet"
@@ -140,7 +144,11 @@ def gpu_block(view: View, width: int, rows: int, *, titled: bool = True) -> Bloc
     hidden = gpus_hidden(view, rows)
     if hidden and not titled:
         head = with_note(head, hidden, layout.width)
-    lines = [_line(view, gpu, ranks.get(gpu.index), found.get(gpu.index), layout) for gpu in shown]
+    labels = view.job_labels
+    lines = [
+        _line(view, gpu, ranks.get(gpu.index), found.get(gpu.index), layout, labels)
+        for gpu in shown
+    ]
     return Block([head, *lines], [None, *[gpu_target(gpu.index) for gpu in shown]])
 
 
@@ -153,15 +161,22 @@ def gpus_hidden(view: View, rows: int) -> str:
     return f"GPU {shown[0].index} to {shown[-1].index} of {len(gpus)}"
 
 
-def explained(width: int) -> Section:
+def explained(view: View, width: int) -> Section:
     """For the help: the columns at this width."""
-    return Section("GPUs", column_terms(layout_at(width)))
+    return Section("GPUs", column_terms(layout_at(width, several=_several(view))))
+
+
+def _several(view: View) -> bool:
+    """Whether it must be told of which job a rank is."""
+    return bool(view.job_labels) and len({job for job, _ in _ranks(view).values()}) > 1
 
 
 @lru_cache(16)
-def layout_at(width: int) -> Layout[GpuRow]:
-    """The columns that fit in so many cells."""
+def layout_at(width: int, *, several: bool = False) -> Layout[GpuRow]:
+    """The columns that fit in so many cells, with the job where there are several."""
     columns = next(columns for least, columns in _LAYOUTS if width >= least)
+    if several:
+        columns = (columns[0], _JOB, *columns[1:])
     return lay_out(columns, width, 2 if width >= _TWO_GAPS_FROM else 1)
 
 
@@ -192,14 +207,17 @@ def _worst(view: View) -> int | None:
 def _line(
     view: View,
     gpu: GpuFrame,
-    rank: RankFrame | None,
+    placed: tuple[str, RankFrame] | None,
     found: Finding | None,
     layout: Layout[GpuRow],
+    labels: Mapping[str, str],
 ) -> Line:
+    job, rank = placed or (gpu.job_id or "", None)
     chosen = view.selected == gpu_target(gpu.index)
     if gpu.status in ("lost", "failed") or not gpu.ever_read:
         return chosen_line(_valueless_line(gpu, rank, found, view.frame, layout.width), chosen)
-    row = GpuRow(gpu, rank, partial(_note, gpu, found, view.frame), partial(_past, view, gpu.index))
+    note, past = partial(_note, gpu, found, view.frame), partial(_past, view, gpu.index)
+    row = GpuRow(gpu, rank, labels.get(job, ""), note, past)
     return chosen_line(layout.line(row), chosen)
 
 
@@ -218,7 +236,7 @@ def _valueless_line(
     age = rank.phase_unbroken_seconds if rank is not None and alive else None
     if rank is not None and age is not None and age >= _WORTH_SAYING_SECONDS:
         phase = plain(rank.phase or DASH)
-        line.add(f" {DOT} rank {gpu.rank} in {phase} for {format.duration(age)}", "strong")
+        line.add(f" {DOT} rank {_number(gpu)} in {phase} for {format.duration(age)}", "strong")
     elif gpu.rank is not None:
         line.add(f" {DOT} was rank {gpu.rank}", "dim")
     if gpu.age_seconds >= _WORTH_SAYING_SECONDS and gpu.ever_read:
@@ -226,6 +244,10 @@ def _valueless_line(
     if gpu.status == "failed" and found is not None:
         line.add(f" {DOT} {plain(found.next_step)}", "text")
     return line.line()
+
+
+def _number(gpu: GpuFrame) -> str:
+    return "?" if gpu.rank is None else str(gpu.rank)
 
 
 def _what_is_wrong(gpu: GpuFrame, frame: Frame) -> str:
@@ -261,15 +283,15 @@ def _note(gpu: GpuFrame, found: Finding | None, frame: Frame, width: int) -> Seq
     return ((f"{mark} ", role), (name, "text" if found.severity == "info" else role))
 
 
-def _ranks(view: View) -> dict[int, RankFrame]:
-    """The rank on each GPU: of the largest job one that lives, or else the one that died on it last."""
+def _ranks(view: View) -> dict[int, tuple[str, RankFrame]]:
+    """The rank on each GPU, with its job: of the largest job one that lives, or else the one that died on it last."""
     placed = [
-        (rank.gpu_index, rank)
+        (rank.gpu_index, (job.id, rank))
         for job in sorted(view.frame.jobs, key=lambda job: len(job.ranks))
         for rank in job.ranks
         if rank.gpu_index is not None and (rank.ended_age_seconds or 0.0) < DEAD_SHOWN_SECONDS
     ]
-    return dict(sorted(placed, key=lambda place: -(place[1].ended_age_seconds or 0.0)))
+    return dict(sorted(placed, key=lambda place: -(place[1][1].ended_age_seconds or 0.0)))
 
 
 def _worst_findings(view: View) -> dict[int, Finding]:

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...probes.model.host_frames import HostFrame, NetworkFrame
 from ..drawing import format
-from ..drawing.explanations import Section, Term, drawn_terms
+from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import DOWN, UP
-from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width, text_of
+from ..drawing.lines import Line, LineBuilder, Span, plain, spans_width
 from ..session.view import View
 
 _PRESSED = 0.10
 _FULL = 0.92
-_Part = tuple[int, list[Span]]
+
+
+class _Part(NamedTuple):
+    rank: int
+    """The highest goes first where not all fit."""
+    term: str
+    """Under which the help explains it."""
+    spans: list[Span]
+
+
 TERMS = (
     Term(
-        "CPU ",
+        "CPU",
         "Share of all cores that were busy, and how many there are. Since the last sample. /proc/stat.",
     ),
     Term(
-        "load ",
+        "load",
         "Threads that run, wait for a core or are in state D, mean of the last minute. /proc/loadavg.",
     ),
+    Term("mem", "Host memory in use (what could not be freed at once) of all, now. /proc/meminfo."),
     Term(
-        "mem ", "Host memory in use (what could not be freed at once) of all, now. /proc/meminfo."
-    ),
-    Term(
-        "swap-in ",
+        "swap-in",
         "Memory read back from swap, since the last sample. Anything above 0 slows a job. /proc/vmstat.",
     ),
     Term(
-        "PSI ",
+        "PSI",
         "Pressure: share of the time in which some task waited for CPU, memory or IO. Since the last "
         "sample. "
         "/proc/pressure.",
     ),
-    Term(
-        "disk ", "All disks: \u2193 read, \u2191 written, since the last sample. /proc/diskstats."
-    ),
+    Term("disk", "All disks: \u2193 read, \u2191 written, since the last sample. /proc/diskstats."),
 )
 """For the help; networks follow them, the busiest first."""
 NETWORKS = Term(
@@ -51,35 +58,47 @@ def host_line(view: View, width: int) -> Line:
     line = LineBuilder(width).gap()
     if host is None:
         return line.add("host is not read", "dim").line()
-    gap = 3 if width >= 120 else 2
-    parts = _parts(host)
-    while len(parts) > 1 and sum(spans_width(spans) + gap for _, spans in parts) > width:
-        parts.remove(max(parts, key=lambda part: part[0]))
-    for at, (_, spans) in enumerate(parts):
-        line.gap(gap if at else 0).extend(spans)
+    for at, part in enumerate(_fitting(host, width)):
+        line.gap(_gap(width) if at else 0).extend(part.spans)
     return line.line()
 
 
 def explained(view: View, width: int) -> Section:
     """For the help: what fits."""
-    text = text_of(host_line(view, width))
-    terms = drawn_terms(TERMS, text)
-    after_disks = text.partition("disk ")[2]
-    return Section("Host", [*terms, *[NETWORKS] * (after_disks.count("GB/s") > 1)])
+    host = view.frame.host
+    drawn = {part.term for part in _fitting(host, width)} if host else set[str]()
+    return Section("Host", [term for term in (*TERMS, NETWORKS) if term.name in drawn])
+
+
+def _fitting(host: HostFrame, width: int) -> list[_Part]:
+    parts = _parts(host)
+    while len(parts) > 1 and sum(spans_width(part.spans) + _gap(width) for part in parts) > width:
+        parts.remove(max(parts, key=lambda part: part.rank))
+    return parts
+
+
+def _gap(width: int) -> int:
+    return 3 if width >= 120 else 2
 
 
 def _parts(host: HostFrame) -> list[_Part]:
     parts: list[_Part] = [
-        (0, [*_share("CPU", host.cpu_ratio, _FULL), (f" of {host.cpus or '?'}", "dim")]),
-        (4, [("load ", "dim"), (format.number(host.load_1m, 4, 0), "text")]),
-        (1, _memory(host)),
-        (3, _swap(host)),
-        (1, _pressure(host)),
-        (2, _both("disk", host.read_bytes_per_second, host.write_bytes_per_second)),
+        _Part(
+            0, "CPU", [*_share("CPU", host.cpu_ratio, _FULL), (f" of {host.cpus or '?'}", "dim")]
+        ),
+        _Part(4, "load", [("load ", "dim"), (format.number(host.load_1m, 4, 0), "text")]),
+        _Part(1, "mem", _memory(host)),
+        _Part(3, "swap-in", _swap(host)),
+        _Part(1, "PSI", _pressure(host)),
+        _Part(2, "disk", _both("disk", host.read_bytes_per_second, host.write_bytes_per_second)),
     ]
     busiest = sorted(host.networks or (), key=_traffic, reverse=True)
     parts += [
-        (5 + at, _both(plain(net.name), net.rx_bytes_per_second, net.tx_bytes_per_second))
+        _Part(
+            5 + at,
+            NETWORKS.name,
+            _both(plain(net.name), net.rx_bytes_per_second, net.tx_bytes_per_second),
+        )
         for at, net in enumerate(busiest[:3])
     ]
     return parts

@@ -10,12 +10,19 @@ from typing import NamedTuple
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...rules.progress import not_counted, overdue_seconds
 from ..drawing import format
-from ..drawing.explanations import Section, Term, drawn_terms
+from ..drawing.explanations import Section, Term, drawn_terms, panel_text
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
-from ..drawing.rank_words import name_of_rank
+from ..drawing.rank_words import exact_name, name_of_rank
 from ..drawing.target import Block, rank_target
-from ..session.job_order import count_words, jobs_in_order, name_words, no_job_words, tab_words
+from ..session.job_order import (
+    count_words,
+    jobs_in_order,
+    labels_of_one_name,
+    name_words,
+    no_job_words,
+    tab_words,
+)
 from ..session.view import View
 from .phase_table import TERMS as PHASE_TERMS
 from .phase_table import phase_lines
@@ -93,12 +100,13 @@ def explained_job(view: View, job: JobFrame | None, width: int, height: int) -> 
     if job is None:
         return []
     text = draw_job(view, job, width, height).text
-    summary = drawn_terms(SUMMARY_TERMS, text)
+    summary = drawn_terms(SUMMARY_TERMS, panel_text(text, name_words(job)).partition("\n")[0])
     sections = [Section("The job", summary)] if summary else []
     sections.append(ranks_explained(job, width))
-    if "Step time" in text:
-        charts = drawn_terms([*STEP_TERMS, *PHASE_TERMS], text)
-        sections.append(Section("Steps and phases", charts))
+    if chart := panel_text(text, "Step time"):
+        terms = drawn_terms(STEP_TERMS, chart)
+        terms += drawn_terms(PHASE_TERMS, panel_text(text, "Phases of a step"))
+        sections.append(Section("Steps and phases", terms))
     if any(rank.phase for rank in job.ranks) and "Last " in text:
         sections.append(timeline_explained(job))
     return sections
@@ -174,8 +182,11 @@ def _titles(view: View, job: JobFrame, width: int) -> list[Line]:
     titles = [heading(name_words(job), width, f" {DOT} ".join(_summary(view, job, jobs)))]
     if len(jobs) > 1:
         line = LineBuilder(width).gap()
+        of_one_name = labels_of_one_name(view)
         for each in jobs:
-            line.add(f" {tab_words(each)} ", "mark" if each.id == job.id else "dim").gap()
+            line.add(
+                f" {tab_words(each, of_one_name)} ", "mark" if each.id == job.id else "dim"
+            ).gap()
         titles.append(line.add(" h l", "key").add(" another job", "dim").line())
     return titles
 
@@ -185,12 +196,12 @@ def _summary(view: View, job: JobFrame, jobs: Sequence[JobFrame]) -> list[str]:
     parts.append(count_words(job))
     alive = job.living
     if len(alive) < len(job.ranks):
-        parts.append(f"{len(job.ranks) - len(alive)} died")
+        parts.append(f"{len(job.ranks) - len(alive)} exited")
     steps = [rank.step for rank in alive if rank.step is not None]
     if steps:
         behind = f" to {format.grouped(max(steps))}" if min(steps) != max(steps) else ""
         parts.append(f"step {format.grouped(min(steps))}{behind}")
-    uncounted = [name_of_rank(rank) for rank in alive if not_counted(rank)]
+    uncounted = [exact_name(rank) for rank in alive if not_counted(rank)]
     if uncounted:
         parts.append(f"steps of {', '.join(uncounted[:4])} not counted")
     overdue = overdue_seconds(job)

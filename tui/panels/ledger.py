@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ...rules.account.entries import ENTRIES
+from ...rules.account.minute import origin, shares
 from ...rules.finding import Account
-from ...rules.ledger import origin, shares
 from ..drawing import bars
 from ..drawing.finding_words import runs_text
 from ..drawing.glyphs import BLOCK, SHADES
@@ -17,28 +19,17 @@ from ..session.view import View
 
 ALIKE = 0.05
 """Ranks whose shares differ by less are drawn as one where there is little room."""
-LETTERS = {
-    "compute": SHADES[0],
-    "data": "d",
-    "h2d": "h",
-    "comm": "~",
-    "stalled": "!",
-    "checkpoint": "k",
-    "eval": "e",
-    "compile": "c",
-    "startup": "u",
-    "gc": "g",
-    "sync": "s",
-    "idle": "i",
-    "other": ".",
-}
+LETTERS = {kind.name: kind.letter or SHADES[0] for kind in ENTRIES.values()}
 """Where there are no colors to tell them apart."""
-_FIRST = ("compute", "data", "h2d", "comm", "stalled")
+_FIRST = ("compute", "data", "h2d", "comm", "wait", "stalled")
+_LAST = ("other", "unexplained")
 _WORTH_SAYING = 0.005
 _LARGE = 0.1
 _LEAST_BAR = 8
 _PERCENT = len("  xxxx %")
 _LEGEND = len("d ")
+_LABELED = re.compile(r"(?P<label>(?:.* )?)r(?P<rank>\d+)", re.ASCII)
+_MANY = 3
 _ORIGIN = 12
 """Cells for how the shares are known."""
 
@@ -138,8 +129,8 @@ def _names(reported: Sequence[Row]) -> list[str]:
         name for row in reported for name, share in row.shares.items() if share >= _WORTH_SAYING
     }
     ordered = [name for name in _FIRST if name in worth]
-    ordered += sorted(worth - {*_FIRST, "other"})
-    return ordered + (["other"] if "other" in worth else [])
+    ordered += sorted(worth - {*_FIRST, *_LAST})
+    return ordered + [name for name in _LAST if name in worth]
 
 
 def _line(row: Row, words: Sequence[str], form: _Form) -> Line:
@@ -182,15 +173,20 @@ def letter_of(name: str) -> str:
 
 
 def _role(name: str) -> str:
-    return "compute" if name == "compute" else PHASE_ROLES.get(name, "other")
+    kind = ENTRIES.get(name)
+    return kind.role if kind else PHASE_ROLES.get(name, "other")
 
 
 def _name(account: Account) -> str:
-    rank = account.subject.rank
-    return f"pid {account.pid}" if rank is None else f"r{rank}"
+    rank, label = account.subject.rank, account.subject.job_label
+    name = f"pid {account.pid}" if rank is None else f"r{rank}"
+    return f"{plain(label)} {name}" if label else name
 
 
 def _joined(names: Sequence[str]) -> str:
-    """``r0-2,4-7``."""
-    numbers = [int(name[1:]) for name in names if name[:1] == "r" and name[1:].isdecimal()]
-    return f"r{runs_text(numbers)}" if len(numbers) == len(names) else ",".join(names)
+    """``r0-2,4-7``, ``train r0-7``; of several jobs how many there are."""
+    found = [_LABELED.fullmatch(name) for name in names]
+    labels = {each["label"] for each in found if each}
+    if None in found or len(labels) > 1:
+        return ",".join(names) if len(names) < _MANY else f"{len(names)} ranks"
+    return f"{labels.pop()}r{runs_text([int(each['rank']) for each in found if each])}"

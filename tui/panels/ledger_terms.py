@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
+from ...rules.account.entries import ENTRIES
 from ..drawing.explanations import Section, Term
 from ..drawing.glyphs import BLOCK
 from .ledger import letter_of
 
-_SHARES = {
-    "compute": "forward, backward and optimizer",
-    "data": "waits for input: the DataLoader",
-    "h2d": "copies to the GPU (host to device)",
-    "comm": "communication with other ranks, and waits for them",
-    "stalled": "no step ends although it waits for no rank; taken off the phase that it is stuck in",
-    "checkpoint": "saves the model",
-    "eval": "evaluates",
-    "compile": "compiles: torch.compile or Triton",
-    "startup": "starts: imports, process groups, first batches",
-    "gc": "Python collects garbage",
-    "sync": "waits for the GPU",
-    "idle": "waits for whoever types, in a notebook or at a prompt",
-    "other": "everything else",
-}
 _ORIGINS = (
     Term(
         "measured",
@@ -38,8 +24,22 @@ _ORIGINS = (
 )
 
 
-def explained(text: str, *, shaded: bool) -> Section:
-    """The shares and origins that stand in a picture; the bar has letters where there are no colors."""
+_LOST = Term(
+    "lost since",
+    "What the time of all GPUs of this node went to besides computing since gputop began to watch: a GPU that "
+    "computes while its host waits has lost nothing. Where no probe tells what the host did it is made "
+    "from utilization, SM activity, power and stacks, and the rest is unexplained.",
+)
+
+
+def explained(text: str, *, shaded: bool, lost: bool = False) -> Section:
+    """The shares and origins that stand in a picture; the bar has letters where there are no colors.
+
+    Args:
+        text: the ledger's lines.
+        shaded: the bars are drawn in letters.
+        lost: the line of what was lost stands above or below them.
+    """
     bar = Term(
         f"r0 {letter_of('compute') if shaded else BLOCK}",
         "A bar a rank: the phases' shares of the host time in the last 60 s, or of what has been seen"
@@ -47,10 +47,16 @@ def explained(text: str, *, shaded: bool) -> Section:
         "that differ little share a line where there is little room.",
     )
     shares = [
-        Term(f"{letter_of(name)} {name}" if shaded else name, about)
-        for name, about in _SHARES.items()
+        Term(f"{letter_of(name)} {name}" if shaded else name, kind.about)
+        for name, kind in ENTRIES.items()
         if f"{name} " in text
     ]
     return Section(
-        "Where the time went", [bar, *shares, *(term for term in _ORIGINS if term.name in text)]
+        "Where the time went",
+        [
+            bar,
+            *shares,
+            *(term for term in _ORIGINS if term.name in text),
+            *([_LOST] if lost else []),
+        ],
     )

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...probes.model.process_frames import ProcessFrame
-from ...rules.ledger import covered_seconds
+from ...rules.account.minute import covered_seconds
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, blank, heading
+from ..drawing.lost_time import lost_line
 from ..drawing.target import Block
 from ..session.view import View
 from .finding_lines import Cause, causes, finding_block, wanted_rows
 from .gpu_table import gpu_block, gpus_hidden
 from .host_line import host_line
 from .ledger import ledger_block
-from .no_findings import in_brief, not_evaluated_text, suspected_text
+from .no_findings import in_brief, not_evaluated_text, pending_text
 from .process_table import ProcessRow, important, matching, process_block
 from .top_line import top_line
 
@@ -64,9 +65,9 @@ def draw(
 
 
 def shown_causes(view: View) -> list[Cause]:
-    """Of the findings that count, whatever is filtered; in one picture alone also the suspected."""
-    suspected = view.judgement.pending if view.once else ()
-    return causes([*view.judgement.active, *suspected])
+    """Of the findings that count, whatever is filtered; in one picture alone also the pending."""
+    pending = view.judgement.pending if view.once else ()
+    return causes([*view.judgement.active, *pending])
 
 
 class _Picture:
@@ -108,11 +109,18 @@ def _add_panels(picture: _Picture, scene: Scene) -> None:
     findings = finding_rows(picture.room - title, wanted, processes, title)
     block = finding_block(view, scene.causes, picture.findings_width, findings)
     below = len(block.lines) + title
-    accounts = view.judgement.accounts
+    accounts = view.judgement.minutes
     ledger = ledger_rows(picture.room - below, len(accounts), processes, title)
     if ledger:
+        lost = lost_line(view.judgement)
         name = f"Where the last {max(1.0, covered_seconds(accounts)):.0f} s went"
-        picture.add(heading(name, width), ledger_block(view, accounts, width, ledger))
+        picture.add(
+            heading(name, width, lost and f"{DOT} {lost}"),
+            ledger_block(view, accounts, width, ledger),
+        )
+        spare = picture.room - below - min(processes, 4) - 2
+        if not title and lost and spare > 0:
+            picture.add(None, Block.of([LineBuilder(width).gap(2).add(lost, "dim").line()]))
     picture.add(heading("Findings", width, _finding_note(view, scene.causes, width)), block)
     _add_processes(picture, scene)
 
@@ -166,9 +174,7 @@ def _finding_note(view: View, found: Sequence[Cause], width: int) -> str:
     """What is not certain, unless the panel itself says so for want of findings."""
     if not found:
         return ""
-    notes = f" {DOT} ".join(
-        filter(None, (suspected_text(view), not_evaluated_text(view.judgement)))
-    )
+    notes = f" {DOT} ".join(filter(None, (pending_text(view), not_evaluated_text(view.judgement))))
     return notes if len(notes) + _TITLE_CELLS <= width else in_brief(view)
 
 

@@ -21,22 +21,22 @@ def explained(view: View, width: int, height: int) -> list[Section]:
     """What the picture of that size shows."""
     block = draw(view, width, height)
     text = block.text
-    sections = [gpus_explained(width)]
+    sections = [gpus_explained(view, width)]
     if top := drawn_terms(TOP_TERMS, text_of(block.lines[0])):
         sections.insert(0, Section("First line", top))
     if bars := _ledger_text(view, block, width):
-        sections.append(ledger_explained(bars, shaded=view.shaded))
+        sections.append(ledger_explained(bars, shaded=view.shaded, lost="lost since" in text))
     first, *others = LINE_TERMS
     some = [first] if view.judgement.active else []
     sections.append(Section("Findings", [*some, *drawn_terms(others, text)]))
-    if table_header(width) in block.lines:
-        sections.append(processes_explained(width))
+    if table_header(view, width) in block.lines:
+        sections.append(processes_explained(view, width))
     return [*sections, host_explained(view, width)]
 
 
 def _ledger_text(view: View, block: Block, width: int) -> str:
     """The ledger's lines, in one of the lengths that it can have; empty where it is not in the picture."""
-    accounts = view.judgement.accounts
+    accounts = view.judgement.minutes
     for rows in range(len(accounts), 0, -1):
         lines = ledger_block(view, accounts, width, rows).lines
         if all(line in block.lines for line in lines):

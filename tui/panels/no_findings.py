@@ -28,7 +28,7 @@ def nothing_line(view: View, width: int) -> Line:
 
 
 def _without_certainty(view: View) -> str:
-    if view.judgement.suspected:
+    if view.judgement.pending_causes:
         return "nothing is certain"
     # Of a GPU that could not be read nobody knows whether there is something to be found.
     return "not all was looked at" if silent_gpus(view.frame) else "nothing found"
@@ -64,22 +64,22 @@ def not_evaluated_text(judgement: Judgement) -> str:
     return f"{len(not_evaluated)} of {judgement.rules} rules not evaluated: {plain(reason)}{others}"
 
 
-def suspected_text(view: View) -> str:
+def pending_text(view: View) -> str:
     """How many findings have not lasted yet, and what would make them certain."""
-    count = len(view.judgement.suspected)
+    count = len(view.judgement.pending_causes)
     if not count:
         return ""
     if view.once:
         many = "it" if count == 1 else "them"
-        return f"{count} suspected: one look cannot confirm {many}, run without --once"
-    return f"{count} suspected (press 6)"
+        return f"{count} pending: one look cannot confirm {many}, run without --once"
+    return f"{count} pending (press 6)"
 
 
 def in_brief(view: View) -> str:
     """Only how many findings are not certain, and how many rules not evaluated."""
-    suspected, not_evaluated = len(view.judgement.suspected), len(view.judgement.not_evaluated)
+    pending, not_evaluated = len(view.judgement.pending_causes), len(view.judgement.not_evaluated)
     parts = (
-        f"{suspected} suspected" if suspected else "",
+        f"{pending} pending" if pending else "",
         f"{format.counted(not_evaluated, 'rule')} not evaluated" if not_evaluated else "",
     )
     return f" {DOT} ".join(filter(None, parts))
@@ -100,9 +100,9 @@ def _one_reason(not_evaluated: tuple[NotEvaluated, ...]) -> bool:
 def _doubts(view: View) -> Iterator[str]:
     if view.silent_seconds or view.ended is not None:
         yield f"nothing was looked at since {format.clock(view.frame.time_seconds)}"
-    suspected = suspected_text(view)
-    if suspected:
-        yield suspected
+    pending = pending_text(view)
+    if pending:
+        yield pending
     if view.frame.starvation is not None:
         yield starved_sentence(view.frame.starvation)
     silent = [index for index in silent_gpus(view.frame) if not gets_no_cpu(view.frame, index)]

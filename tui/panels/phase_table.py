@@ -13,7 +13,7 @@ from ..drawing.explanations import Term
 from ..drawing.glyphs import DOT
 from ..drawing.lines import Line, LineBuilder, heading, left, plain, right
 from ..drawing.phase_marks import in_order, letter_of, role_of_phase
-from ..drawing.rank_words import name_of_rank
+from ..drawing.rank_words import exact_name
 
 _ODD_FACTOR = 1.5
 _ODD_RATIO = 0.03
@@ -61,5 +61,5 @@ def _line(name: str, ranks: Sequence[RankFrame], width: int) -> Line:
     if most > _ODD_FACTOR * usual and excess > _ODD_RATIO * step:
         slowest = ranks[taken.index(most)]
         more = f"+{format.precise(excess)} a step"
-        line.gap(2).add(f"{name_of_rank(slowest)} {format.precise(most)}, {more}", "warm")
+        line.gap(2).add(f"{exact_name(slowest)} {format.precise(most)}, {more}", "warm")
     return line.line()

@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from ...probes.jobs.command_line import is_descriptor
 from ...probes.model.process_frames import ProcessFrame
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.columns import Column, Layout, Spans, chosen_line, lay_out
 from ..drawing.explanations import Section, column_terms
 from ..drawing.glyphs import DASH
 from ..drawing.lines import Line, left, plain, right
+from ..drawing.rank_words import number_text
 from ..drawing.target import Block, process_target
 from ..session.view import SortKey, View, window
 
@@ -27,6 +30,8 @@ class ProcessRow(msgspec.Struct, frozen=True):
     process: ProcessFrame
     branch: str = ""
     """Drawn before the command: the lines of a tree."""
+    job: str = ""
+    """Short name of its job."""
 
 
 Cell = Callable[[ProcessRow, int], Spans]
@@ -51,20 +56,28 @@ def process_block(view: View, rows_of: Sequence[ProcessRow], width: int, rows: i
     first = window(len(rows_of), room, _selected(view, rows_of))
     blocks = [row_block(view, row, width) for row in rows_of[first : first + room]]
     return Block(
-        [table_header(width), *(line for block in blocks for line in block.lines)],
+        [table_header(view, width), *(line for block in blocks for line in block.lines)],
         [None, *(target for block in blocks for target in block.targets)],
     )
 
 
-def table_header(width: int) -> Line:
+def table_header(view: View, width: int) -> Line:
     """The titles."""
-    return layout_at(width).header
+    return layout_at(width, several=_several(view)).header
+
+
+def _several(view: View) -> bool:
+    """Whether it must be told of which job a rank is."""
+    if not view.job_labels:
+        return False
+    return len({process.job_id for process in view.frame.processes} - {None}) > 1
 
 
 def row_block(view: View, row: ProcessRow, width: int) -> Block:
     """One process."""
     target = process_target(row.process)
-    line = _kept_line(row, width)
+    label = view.job_labels.get(row.process.job_id or "", "")
+    line = _kept_line(replace(row, job=label), width, several=_several(view))
     return Block([chosen_line(line, view.selected == target)], [target])
 
 
@@ -73,11 +86,19 @@ _kept: dict[tuple[object, ...], Line] = {}
 _KEPT_MOST = 2000
 
 
-def _kept_line(row: ProcessRow, width: int) -> Line:
+def _kept_line(row: ProcessRow, width: int, *, several: bool) -> Line:
     process = row.process
     cores = process.cpu_cores
     looks = (
-        *(width, row.branch, process.pid, process.start_time_seconds, process.user),
+        *(
+            width,
+            several,
+            row.job,
+            row.branch,
+            process.pid,
+            process.start_time_seconds,
+            process.user,
+        ),
         *(process.role, process.rank, process.gpus, process.gpu_memory_bytes, process.sm_ratio),
         *(None if cores is None else round(cores, 3), process.rss_bytes, process.state),
         *(process.wait_channel, process.name, process.command),
@@ -86,7 +107,7 @@ def _kept_line(row: ProcessRow, width: int) -> Line:
     if line is None:
         if len(_kept) >= _KEPT_MOST:
             _kept.clear()
-        line = _kept[looks] = layout_at(width).line(row)
+        line = _kept[looks] = layout_at(width, several=several).line(row)
     return line
 
 
@@ -103,9 +124,9 @@ def command_of(process: ProcessFrame) -> str:
 def role_of(process: ProcessFrame) -> str:
     """``r3``, ``r3 worker``, ``launcher``."""
     if process.role == "rank":
-        return "rank" if process.rank is None else f"r{process.rank}"
+        return number_text(process.rank)
     if process.role == "worker":
-        return "worker" if process.rank is None else f"r{process.rank} worker"
+        return f"{number_text(process.rank)} worker"
     return "launcher" if process.role == "launcher" else ""
 
 
@@ -162,6 +183,13 @@ def _cores(process: ProcessFrame) -> str:
     return format.number(process.cpu_cores, 5, 2)
 
 
+def _job(row: ProcessRow, width: int) -> Spans:
+    return [(left(plain(row.job or DASH), width), "text")]
+
+
+_JOB: Column[ProcessRow] = Column(
+    "job", CELLS, _job, "Short name of its job, where several are here.", rank=1, ragged=True
+)
 _COLUMNS: tuple[Column[ProcessRow], ...] = (
     Column(
         "pid",
@@ -181,7 +209,7 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
         "role",
         9,
         _text(role_of, "strong"),
-        "r3: rank 3 of a job. worker: one of its DataLoader workers. launcher: what started the "
+        "r3: rank 3 of a job; r?: one of unknown number. worker: one of its DataLoader workers. launcher: what started the "
         "ranks, such as torchrun. Worked out from /proc and the probe pages.",
         rank=1,
         ragged=True,
@@ -222,7 +250,7 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
         1,
         _state,
         "State by the letter of the kernel, now: R runs or is ready to, S sleeps, D waits for a "
-        "device or file and cannot be killed, T is stopped, t is held by a debugger, Z has ended. "
+        "device or file and cannot be killed, T is stopped, t is held by a debugger, Z has exited. "
         "/proc.",
         ragged=True,
     ),
@@ -247,15 +275,15 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
 )
 
 
-def explained(width: int) -> Section:
+def explained(view: View, width: int) -> Section:
     """For the help: the columns at this width."""
-    return Section("Processes", column_terms(layout_at(width)))
+    return Section("Processes", column_terms(layout_at(width, several=_several(view))))
 
 
 @lru_cache(8)
-def layout_at(width: int) -> Layout[ProcessRow]:
-    """The columns that fit in so many cells."""
-    return lay_out(_COLUMNS, width)
+def layout_at(width: int, *, several: bool = False) -> Layout[ProcessRow]:
+    """The columns that fit in so many cells, with the job where there are several."""
+    return lay_out((*_COLUMNS[:2], _JOB, *_COLUMNS[2:]) if several else _COLUMNS, width)
 
 
 def _less(value: float | None) -> float:

@@ -36,7 +36,7 @@ RANK_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "Mean time of a step on the host, and of that the time in which the GPU worked.",
         ),
         Term(
-            "host runs ahead",
+            "run-ahead",
             "How long ago the host gave the GPU the work that it is at, as a step ends. Near 0, the "
             "GPU waits for the host.",
         ),

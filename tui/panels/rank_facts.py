@@ -21,7 +21,7 @@ from ..drawing.glyphs import DASH, DOT, TIMES
 from ..drawing.job_words import owner_words
 from ..drawing.lines import Line, plain
 from ..drawing.phase_marks import in_order
-from ..drawing.rank_words import name_of_rank, ranks_text
+from ..drawing.rank_words import exact_name, ranks_text
 from .gpu_facts import Fact, Group, grouped_lines
 from .rank_table import state_text
 
@@ -85,7 +85,7 @@ def _throughput(rank: RankFrame, probe: ProbeFrame) -> Iterable[Fact]:
     yield "step time", f"p50 {p50} {DOT} p99 {p99}{_spread(rank.step_spread_ratio)}", "text"
     host, gpu = (format.precise(v) for v in (rank.host_step_seconds, rank.gpu_step_seconds))
     yield "host and GPU", f"host {host} {DOT} GPU busy {gpu}", "text"
-    yield "host runs ahead", format.precise(rank.run_ahead_seconds), "text"
+    yield "run-ahead", format.precise(rank.run_ahead_seconds), "text"
     spread = _spread(rank.throughput_spread_ratio)
     for counted, rate in (
         ("tokens", rank.tokens_per_second),
@@ -151,7 +151,7 @@ def _behind(frame: Frame, job: JobFrame, collective: CollectiveReading) -> list[
     """Ranks of this node that are not as far, with how many they have launched."""
     probes = [(rank, frame.probe(rank.pid, rank.start_time_seconds)) for rank in job.ranks]
     return [
-        f"{name_of_rank(rank)} ({format.grouped(each.sequence)})"
+        f"{exact_name(rank)} ({format.grouped(each.sequence)})"
         for rank, probe in probes
         for each in (probe.collectives if probe else ())
         if each.group == collective.group and 0 < each.sequence < collective.sequence

@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from ...probes.attribution.stack_phase import is_own, margin, place_of
+from ...probes.attribution.stack_phase import margin
 from ...probes.derive.activity import LEAST_SAMPLES
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import StackReading, StackThreadReading, ThreadsReading
+from ...probes.model.stack_places import is_own, place_of
 from ..drawing import format
 from ..drawing.explanations import Term
 from ..drawing.glyphs import DASH, DOT
@@ -21,7 +22,7 @@ TERMS = (
         "innermost first",
         "Stack of the selected rank, with the function that runs now at the top. py-spy.",
     ),
-    Term("tid ", "Thread id in the process's own PID namespace."),
+    Term("tid", "Thread id in the process's own PID namespace."),
     Term(
         "holds the GIL",
         "It has the lock of the interpreter: no other Python thread of the process runs.",
@@ -45,7 +46,7 @@ _STATES = {
     "D": "waits in the kernel and cannot be interrupted",
     "T": "is stopped",
     "t": "is held by a debugger",
-    "Z": "has ended",
+    "Z": "has exited",
     "I": "is idle",
 }
 _STOPPED = frozenset("Tt")
@@ -70,7 +71,7 @@ def reading_lines(reading: StackReading, width: int) -> list[Line]:
 def why_no_stack(frame: Frame, rank: RankFrame) -> str:
     """One sentence, with what would lift it; also where it will come in a moment."""
     if rank.ended_age_seconds is not None:
-        return f"it died {format.duration(rank.ended_age_seconds)} ago: it has no stack any more"
+        return f"it exited {format.duration(rank.ended_age_seconds)} ago: it has no stack any more"
     reading = frame.stacks_of(rank)
     if reading is not None and reading.refusal:
         return f"no stack: {reading.refusal}"

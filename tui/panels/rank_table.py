@@ -62,7 +62,7 @@ def rank_block(
 def state_text(rank: RankFrame) -> tuple[str, str]:
     """What is out of the ordinary about a rank, and the role to say it in; empty where nothing is."""
     if rank.ended_age_seconds is not None:
-        return f"died {died_text(rank)}", "error"
+        return f"exited {died_text(rank)}", "error"
     if rank.stopped:
         return STOPPED, "error"
     if rank.phase is None:
@@ -159,6 +159,8 @@ def _memory(row: RankRow, width: int) -> Spans:
 
 def _note(row: RankRow, width: int) -> Spans:
     text, role = state_text(row.rank)
+    if not text and row.rank.rank is None:
+        return [(left(f"pid {row.rank.pid}", width), "dim")]
     delay = row.delay
     if not text and delay is not None and delay.ratio >= _WORTH_SAYING_RATIO:
         text, role = f"delays {delay.ranks}: {delay.ratio * 100:.0f} %", "warm"
@@ -179,7 +181,7 @@ def layout_at(width: int, unit: str) -> Layout[RankRow]:
             "rank",
             5,
             _name,
-            "r3 is rank 3 of the job; pid where it does not tell its number.",
+            "r3 is rank 3 of the job; r? a rank whose number nothing tells.",
             ragged=True,
         ),
         Column(
@@ -280,7 +282,7 @@ def layout_at(width: int, unit: str) -> Layout[RankRow]:
             14,
             _note,
             "What is out of the ordinary: whom it waits for (from 1 s on), how many others waited for"
-            " it and for what share of the timeline, that it is stopped, or when it died.",
+            " it and for what share of the timeline, that it is stopped, or when it exited.",
             most=36,
             ragged=True,
         ),

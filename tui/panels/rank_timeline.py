@@ -180,7 +180,7 @@ def _cells(track: Track, waits: Sequence[Wait], past: Past, width: int) -> list[
 def _note(rank: RankFrame, past: Past) -> Iterator[Span]:
     """For whom it waited, and what share of the time."""
     if rank.ended_age_seconds is not None:
-        yield f"died {format.duration(rank.ended_age_seconds)} ago", "error"
+        yield f"exited {format.duration(rank.ended_age_seconds)} ago", "error"
         return
     waited: dict[int, float] = {}
     for wait in past.waits.get(rank.rank, ()) if rank.rank is not None else ():

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from ...probes.attribution.stack_phase import is_own, place_of
 from ...probes.derive.stack_groups import StackGroup
 from ...probes.model.rank_readings import StackFrameReading
+from ...probes.model.stack_places import is_own, place_of
 from ..drawing.explanations import Term
 from ..drawing.glyphs import BRANCH, DOT, ELLIPSIS, FOLD, TRUNK
 from ..drawing.lines import Line, LineBuilder, plain

@@ -109,7 +109,7 @@ def _of_jobs(view: View) -> list[_Part]:
     age, job = min(died, key=lambda each: each[0], default=(0.0, None))
     if job is None or age >= DEAD_IN_HEADLINE_SECONDS:
         return []
-    return _ended_parts(name_words(job), "died", age)
+    return _ended_parts(name_words(job), "ended", age)
 
 
 def _many_words(count: int, view: View) -> str:
@@ -148,8 +148,8 @@ def _ending(view: View, *, wide: bool) -> list[Span]:
         mark, role = severity_mark(severity)
         if wide or count or severity != "info":
             spans += [("  ", "text"), (f"{mark} {count}", role if count else "dim")]
-    if view.once and view.judgement.suspected:
-        spans += [("  ", "text"), (f"{len(view.judgement.suspected)} suspected", "warm")]
+    if view.once and view.judgement.pending_causes:
+        spans += [("  ", "text"), (f"{len(view.judgement.pending_causes)} pending", "warm")]
     spans.append(("   ", "text"))
     spans.append((format.clock(view.frame.time_seconds, seconds=wide), "text"))
     return [*spans, (" ", "text")]

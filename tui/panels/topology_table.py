@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...probes.model.topology_frames import SELF, GpuPlace, PlacementFrame, TopologyFrame
+from ...rules.job_labels import CELLS
 from ..drawing import format
 from ..drawing.explanations import Section, Term, drawn_terms
 from ..drawing.glyphs import DASH, DOT
 from ..drawing.lines import Line, LineBuilder, blank, left, plain, right
 from ..drawing.missing import why_no_gpus
+from ..drawing.rank_words import number_text
 from ..session.view import View
 
 _CELL = 5
@@ -91,9 +93,9 @@ def _gpu_lines(view: View, topology: TopologyFrame, width: int) -> list[Line]:
     columns = _columns(topology, width)
     placed = {place.gpu_index: place for place in view.frame.placements}
     return [
-        _header(topology, columns, width),
+        _header(topology, columns, width, _rank_cells(view.job_labels)),
         *(
-            _row(topology, row, gpu, placed.get(gpu.index), columns, width)
+            _row(topology, row, gpu, placed.get(gpu.index), columns, width, view.job_labels)
             for row, gpu in enumerate(topology.gpus)
         ),
     ]
@@ -156,9 +158,10 @@ def _columns(topology: TopologyFrame, width: int) -> Sequence[int]:
     return range(min(gpus, max(0, (width - 2 * _MARGIN - _CELL - 20) // _CELL)))
 
 
-def _header(topology: TopologyFrame, columns: Sequence[int], width: int) -> Line:
+def _header(topology: TopologyFrame, columns: Sequence[int], width: int, ranks: int) -> Line:
     line = _matrix_header(topology, columns, width)
     for title, size, ragged, _ in _FACTS:
+        size = ranks if title == _RANK else size
         if len(title) + 2 > line.room:
             break
         size = min(size, line.room - 2)
@@ -173,6 +176,11 @@ def _matrix_header(topology: TopologyFrame, columns: Sequence[int], width: int) 
     return line
 
 
+def _rank_cells(labels: Mapping[str, str]) -> int:
+    """More where it must be told of which job a rank is."""
+    return 4 + (CELLS + 1 if labels else 0)
+
+
 class _Fact(NamedTuple):
     title: str
     size: int
@@ -180,6 +188,7 @@ class _Fact(NamedTuple):
     about: str
 
 
+_RANK = "rank"
 _FACTS = (
     _Fact(
         "island",
@@ -190,12 +199,12 @@ _FACTS = (
         "NVML, and what the driver allows.",
     ),
     _Fact("node", 4, False, "NUMA node: the CPU and memory that this card hangs on. sysfs."),
-    _Fact("rank", 4, True, "Rank that runs on the GPU. Probe page, environment or command line."),
+    _Fact(_RANK, 4, True, "Rank that runs on the GPU. Probe page, environment or command line."),
     _Fact(
-        "cores",
+        "CPUs",
         5,
         True,
-        "Whether its main thread last ran on cores near (of its GPU's NUMA node) or far from "
+        "Whether its main thread last ran on CPUs near (of its GPU's NUMA node) or far from "
         "it: far costs bandwidth and latency to the GPU. Red: it may run on far ones only, so it is bound "
         "wrongly. /proc.",
     ),
@@ -226,9 +235,9 @@ LEVELS = (
 
 def explained(text: str) -> Section:
     """For the help: what of the matrix stands in a picture."""
-    facts = [Term(fact.title, fact.about) for fact in _FACTS]
-    shown = [term for term in LEVELS if term.name in text or (term.name == "NVn" and " NV" in text)]
-    return Section("Topology", [*drawn_terms(facts, text), *shown])
+    header = next((line for line in text.splitlines() if re.match(r"[ \w]* island\b", line)), "")
+    facts = drawn_terms([Term(fact.title, fact.about) for fact in _FACTS], header)
+    return Section("Topology", [*facts, *drawn_terms(LEVELS, re.sub(r"\bNV\d+\b", "NVn", text))])
 
 
 def _row(
@@ -238,6 +247,7 @@ def _row(
     placed: PlacementFrame | None,
     columns: Sequence[int],
     width: int,
+    labels: Mapping[str, str],
 ) -> Line:
     line = LineBuilder(width).gap(_MARGIN).add(left(f"GPU{gpu.index}", _CELL), "strong")
     for column in columns:
@@ -245,7 +255,7 @@ def _row(
         line.add(right(plain(level), _CELL), _role(topology, gpu, level))
     line.gap(2).add(left(gpu.island or DASH, 6), _island_role(topology, gpu.island))
     line.gap(2).add(right(DASH if gpu.numa_node is None else str(gpu.numa_node), 4))
-    for text, size, role in _placed(placed):
+    for text, size, role in _placed(placed, labels):
         if size + 2 > line.room:
             return line.line()
         line.gap(2).add(right(text, size) if size == 8 else left(text, size), role)
@@ -265,17 +275,21 @@ def _add_cpus(line: LineBuilder, cpus: str | None) -> None:
         line.add(said, "dim")
 
 
-def _placed(placed: PlacementFrame | None) -> tuple[tuple[str, int, str], ...]:
+def _placed(
+    placed: PlacementFrame | None, labels: Mapping[str, str]
+) -> tuple[tuple[str, int, str], ...]:
+    cells = _rank_cells(labels)
     if placed is None:
-        return ((DASH, 4, "dim"), (DASH, 5, "dim"), (DASH, 8, "dim"))
-    rank = DASH if placed.rank is None else f"r{placed.rank}"
+        return ((DASH, cells, "dim"), (DASH, 5, "dim"), (DASH, 8, "dim"))
+    rank = DASH if placed.job_id is None else number_text(placed.rank)
+    label = labels.get(placed.job_id or "")
     near = placed.runs_near
     cores = DASH if near is None else "near" if near else "far"
     bound = placed.may_run_near is False
     local = placed.local_memory_ratio
     memory = DASH if local is None else f"{format.percent(local).strip()} %"
     return (
-        (rank, 4, "text"),
+        (f"{plain(label)} {rank}" if label else rank, cells, "text"),
         (cores, 5, "hot" if bound else "warm" if near is False else "good" if near else "dim"),
         (memory, 8, "warm" if local is not None and local < 0.5 else "text"),
     )

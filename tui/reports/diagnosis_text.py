@@ -13,12 +13,14 @@ from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
     not_evaluated_reasons,
+    price_line,
     subject_text,
     sureness_text,
 )
 from ..drawing.lines import plain_text
+from ..drawing.lost_time import lost_line
 from ..drawing.missing import silent_gpus, silent_words, why_no_gpus
-from ..drawing.rank_words import name_of_rank
+from ..drawing.rank_words import exact_name
 from .rank_lines import ended_lines, group_lines, methods_line, rank_lines, without_ended
 
 
@@ -42,6 +44,8 @@ def as_text(
         lines += _finding_lines(finding)
     doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
     partial = bool(ended or doubts)
+    lost = lost_line(judgement, job)
+    lines += [f"{lost[0].upper()}{lost[1:]}."] if lost else []
     lines += [*_verdict(findings, partial, unread=bool(silent_gpus(frame))), *doubts]
     if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
@@ -61,7 +65,7 @@ def _verdict(findings: Sequence[Finding], partial: bool, *, unread: bool) -> Ite
     pending = [finding for finding in findings if finding.state == "pending"]
     nothing = "Nothing else" if len(findings) > len(pending) else "Nothing"
     if pending:
-        yield f"{nothing} is certain, {len(pending)} suspected: watch longer with --for."
+        yield f"{nothing} is certain, {len(pending)} pending: watch longer with --for."
     elif unread:
         yield "Not everything could be looked at; in what could, nothing stands out."
     elif partial:
@@ -90,7 +94,7 @@ def _uncounted(jobs: Iterable[JobFrame]) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for rank in (rank for job in jobs for rank in job.living):
         if reason := not_counted(rank):
-            reasons.setdefault(reason, []).append(name_of_rank(rank))
+            reasons.setdefault(reason, []).append(exact_name(rank))
     for reason, names in reasons.items():
         yield f"Steps of {', '.join(names)} are {reason}"
 
@@ -110,6 +114,9 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
     doubts = ", ".join(filter(None, (sureness_text(finding), seen)))
     who = subject_text(finding.subject) + (f" ({doubts})" if doubts else "")
     yield f"{finding.severity.upper()} {finding.id} {finding.name}: {who}"
+    price = price_line(finding)
+    if price:
+        yield f"    {price}"
     for each in finding.evidence:
         yield f"    {evidence_text(each)}"
     yield f"    next: {finding.next_step}"

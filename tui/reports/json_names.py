@@ -27,6 +27,7 @@ from ...probes.model import (
     rank_activity,
     rank_readings,
     topology_frames,
+    wait_readings,
 )
 from ...probes.model.link_readings import NumaNode
 from ...probes.model.sample import SourceStatus
@@ -73,6 +74,7 @@ EVERYWHERE: Mapping[str, Public] = {
 """In any record that has no other name for it."""
 
 RECORDS: Mapping[type, Mapping[str, Public]] = {
+    wait_readings.HolderReading: {"still_seconds": "still_duration_seconds"},
     frame.Frame: {
         "monotonic_seconds": Changed("boot_timestamp_seconds", "boot"),
         "interval_seconds": "interval_duration_seconds",
@@ -165,7 +167,9 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
     job_frames.RankFrame: _renamed(
         """
         workers worker_pids
+        ended_age_seconds exited_age_seconds
         phase_unbroken_seconds phase_unbroken_duration_seconds
+        longest_phases longest_phase_durations
         phase_share phase_dumps_ratio
         phase_margin phase_dumps_margin_ratio
         phases phase_ratios
@@ -185,9 +189,11 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
     rank_activity.ActivityFrame: {
         "still_since_seconds": _moment("still_since_timestamp_seconds"),
         "busy_since_seconds": _moment("busy_since_timestamp_seconds"),
+        "polls_since_seconds": _moment("polls_since_timestamp_seconds"),
+        "asks_since_seconds": _moment("asks_since_timestamp_seconds"),
     },
     rank_activity.ExitedRank: {
-        "monotonic_seconds": _moment("ended_timestamp_seconds"),
+        "monotonic_seconds": _moment("exited_timestamp_seconds"),
         **_renamed("signal exit_signal code exit_code"),
     },
     frame.ProbeFrame: {
@@ -196,7 +202,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         **_renamed("step_seconds step_duration_seconds device_uuid gpu_uuid"),
         "phase_monotonic_seconds": _moment("phase_start_timestamp_seconds"),
         "step_monotonic_seconds": _moment("step_end_timestamp_seconds"),
-        "ended_monotonic_seconds": _moment("ended_timestamp_seconds"),
+        "ended_monotonic_seconds": _moment("exited_timestamp_seconds"),
     },
     probe_readings.StepReading: {
         "monotonic_seconds": _moment("end_timestamp_seconds"),
@@ -242,6 +248,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         cleared_seconds cleared_timestamp_seconds
         """
     ),
+    finding.Price: _renamed("lost_gpu_seconds lost_gpu_seconds_total"),
     finding.Evidence: _renamed("mean_seconds mean_duration_seconds"),
     finding.Subject: _renamed("gpu gpu_index job job_id"),
     finding.Entry: _renamed("seconds duration_seconds"),

@@ -5,6 +5,7 @@ All fields are printed, also those that hold their default, so that a record alw
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -12,10 +13,12 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import msgspec
 
-from ...probes.model.job_frames import RankFrame
+from ...probes.model.gpu_frames import GpuFrame
+from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.link_frames import PortFrame
 from ...probes.model.link_readings import WAIT_TICK_BYTES
 from ...rules.finding import Account, Evidence, Judgement
+from ..drawing.finding_words import label_of
 from .json_names import EVERYWHERE, PROBE_STATUS, RECORDS, SIGNAL_RECORDS, Changed, Public
 
 JSON_SCHEMA_VERSION = 2
@@ -23,7 +26,8 @@ JSON_SCHEMA_VERSION = 2
 
 _NO_RATE = "the rate of the port is not known"
 _NOT_SEEN = "its phases were not seen for long enough yet"
-_ENDED = "it has ended"
+_NOT_WATCHED = "it was not watched for long enough yet"
+_ENDED = "it has exited"
 
 
 class Dated(Protocol):
@@ -52,7 +56,7 @@ class Clock(NamedTuple):
 
     @classmethod
     def here(cls) -> Clock:
-        """This node's."""
+        """This node's. By the kernel's clock: psutil's boot time is in whole seconds."""
         now = time.time()
         return cls(
             now - time.clock_gettime(time.CLOCK_MONOTONIC),
@@ -65,12 +69,14 @@ class Output:
 
     Args:
         clock: of the node from which the records are.
-        accounts: whose ranks are among them.
+        accounts: of the ranks, GPUs and jobs among them.
     """
 
     def __init__(self, clock: Clock, accounts: Sequence[Account] = ()) -> None:
         self._clock = clock
-        self._accounts = {account.pid: account for account in accounts}
+        self._accounts: dict[tuple[str, str], list[Account]] = {}
+        for account in accounts:
+            self._accounts.setdefault(_whose(account), []).append(account)
 
     def encode(self, **fields: object) -> bytes:
         """One object, which begins with the version."""
@@ -107,11 +113,18 @@ class Output:
         if "missing" in printed:
             printed["missing"] = _missing(printed["missing"], names)
         if isinstance(record, RankFrame):
-            self._add_ledger(record, printed)
+            self._add_rank_ledger(record, printed)
+        elif isinstance(record, GpuFrame):
+            printed["ledger"] = self.ledger_of("gpu", str(record.index))
+            if printed["ledger"] is None:
+                printed["missing"] = {**printed["missing"], "ledger": _NOT_WATCHED}
+        elif isinstance(record, JobFrame):
+            printed["ledger"] = self.ledger_of("job", record.id)
         elif isinstance(record, PortFrame):
             _tell_unknown_wait(record, printed)
         elif isinstance(record, Evidence):
             printed["signal"] = public_signal(record.signal)
+            printed["label"] = label_of(record)
         return printed
 
     def _changed(self, public: Changed, value: Any, record: msgspec.Struct) -> float | None:
@@ -126,27 +139,54 @@ class Output:
         rate: float | None = getattr(record, "rate_bytes_per_second", None)
         return float(value * WAIT_TICK_BYTES / rate) if rate else None
 
-    def _add_ledger(self, rank: RankFrame, printed: dict[str, Any]) -> None:
+    def _add_rank_ledger(self, rank: RankFrame, printed: dict[str, Any]) -> None:
         ended = rank.ended_age_seconds is not None
-        account = None if ended else self._accounts.get(rank.pid)
-        printed["ledger"] = None if account is None else {_window(account): self._ledger(account)}
-        if account is None:
+        printed["ledger"] = None if ended else self.ledger_of("rank", str(rank.pid))
+        if printed["ledger"] is None:
             because = _ENDED if ended else rank.missing.get("phase") or _NOT_SEEN
             printed["missing"] = {**printed["missing"], "ledger": because}
 
+    def ledger_of(self, kind: str, name: str) -> dict[str, Any] | None:
+        """Its accounts by their windows; ``None``: nothing of it was seen yet."""
+        found = self._accounts.get((kind, name))
+        return None if found is None else {_window(each): self._ledger(each) for each in found}
+
     def _ledger(self, account: Account) -> dict[str, Any]:
-        return {
+        printed: dict[str, Any] = {
             "seen_duration_seconds": account.seconds,
             "entries": self.value(account.entries),
         }
+        if account.window == "watch":
+            printed["since_timestamp_seconds"] = account.since_seconds
+            printed["unseen_duration_seconds"] = account.unseen_seconds
+        return printed
+
+
+def _whose(account: Account) -> tuple[str, str]:
+    subject = account.subject
+    return (subject.kind, subject.id if subject.kind != "rank" else str(account.pid))
 
 
 def frame_json(judgement: Judgement) -> bytes:
     """A frame with its findings."""
     frame = judgement.frame
-    return Output(Clock.of(frame), judgement.accounts).encode_record(
-        frame, findings=judgement.findings, rules_not_evaluated=judgement.not_evaluated
-    )
+    output = Output(Clock.of(frame), judgement.accounts)
+    return output.encode_record(frame, **_beside(judgement, output))
+
+
+def printed_frame(judgement: Judgement, output: Output) -> dict[str, Any]:
+    """The same, before it is encoded."""
+    printed = cast("dict[str, Any]", output.value(judgement.frame))
+    beside = _beside(judgement, output)
+    return {**printed, **{name: output.value(value) for name, value in beside.items()}}
+
+
+def _beside(judgement: Judgement, output: Output) -> dict[str, object]:
+    return {
+        "ledger": output.ledger_of("node", judgement.frame.node),
+        "findings": judgement.findings,
+        "rules_not_evaluated": judgement.not_evaluated,
+    }
 
 
 def probe_status_json(status: Mapping[str, object]) -> bytes:
@@ -168,12 +208,13 @@ def public_names(record: type) -> Mapping[str, Public]:
 
 @cache
 def public_signal(signal: str) -> str:
-    """What evidence names is a field's public name, or words."""
+    """What evidence names is a field's public name, or one that its rule made like those."""
     for record in SIGNAL_RECORDS:
         public = public_names(record).get(signal)
         if public is not None:
             return public.name if isinstance(public, Changed) else public
-    return signal
+    length = re.fullmatch(r"(.*?)(_duration|_age)?_seconds", signal)
+    return f"{length[1]}{length[2] or '_duration'}_seconds" if length else signal
 
 
 def _missing(missing: Mapping[str, str], names: Mapping[str, Public]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...probes.model.frame import Frame
 from ...rules.finding import Finding
 from ..drawing import format
-from ..drawing.finding_words import evidence_text, subject_text, symptoms_of
+from ..drawing.finding_words import evidence_text, price_line, subject_text, symptoms_of
 from ..drawing.lines import plain_text
 
 
@@ -18,6 +18,7 @@ def finding_markdown(finding: Finding, frame: Frame, others: tuple[Finding, ...]
         "",
         f"{finding.severity}, {finding.state}, since {since} ({lasted})",
         "",
+        *[f"- {price}" for price in [price_line(finding)] if price],
         *[f"- {evidence_text(evidence)}" for evidence in finding.evidence],
     ]
     symptoms = symptoms_of(finding, others)

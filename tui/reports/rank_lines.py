@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from ...probes.attribution.stack_phase import place_of
 from ...probes.derive.activity import LEAST_SAMPLES
 from ...probes.derive.stack_groups import StackGroup, merge
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.reading import key_of
+from ...probes.model.stack_places import place_of
 from ...rules.distributed.rank_exited import how
 from ..drawing import format
 from ..drawing.rank_words import ORIGINS, STOPPED
@@ -37,7 +37,7 @@ def ended_lines(job: JobFrame, frame: Frame) -> Iterator[str]:
         if exited.job_id == job.id:
             age = format.duration(max(0.0, frame.monotonic_seconds - exited.monotonic_seconds))
             number = "?" if exited.rank is None else exited.rank
-            yield f"rank {number}  pid {exited.pid}  has ended {age} ago: {how(exited)}"
+            yield f"rank {number}  pid {exited.pid}  exited {age} ago: {how(exited)}"
 
 
 def without_ended(job: JobFrame, frame: Frame) -> JobFrame:

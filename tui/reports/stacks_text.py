@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...probes.attribution.stack_phase import place_of
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame
+from ...probes.model.stack_places import place_of
 from ..drawing import format
 from ..drawing.lines import plain_text
 from ..drawing.rank_words import who

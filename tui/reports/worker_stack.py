@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from ...probes.attribution.stack_phase import place_of
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ...probes.model.rank_readings import Stack
+from ...probes.model.stack_places import place_of
 
 
 class WorkerStack(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from ...rules.finding import Finding
 from ..drawing import format
 from ..drawing.explanations import Section, drawn_terms
-from ..drawing.finding_words import age_seconds, subject_text
+from ..drawing.finding_words import LEAST_PRICE, age_seconds, subject_text
 from ..drawing.glyphs import CLEARED, DOT, FOLD, SELECTED
 from ..drawing.lines import Line, LineBuilder, blank, heading, left, paragraph
 from ..drawing.severity_marks import severity_mark
@@ -155,8 +155,8 @@ def _count(view: View, listed: int, rows: int) -> str:
     active = view.findings("active")
     many = sum(cause_counts(causes(active)).values())
     parts = [f"{format.counted(many, 'cause')} of {len(active)} active"]
-    suspected = sum(finding.suspected for finding in view.findings("pending"))
-    parts += [f"{suspected} suspected", f"{len(view.findings('cleared'))} cleared"]
+    pending = sum(finding.is_pending_cause for finding in view.findings("pending"))
+    parts += [f"{pending} pending", f"{len(view.findings('cleared'))} cleared"]
     if rows < listed:
         parts.append(f"{rows} of {listed} in sight")
     if view.filter:
@@ -187,14 +187,22 @@ def _row(view: View, finding: Finding, depth: int, chosen: bool, width: int) -> 
     line = LineBuilder(width).add(SELECTED if chosen else " ", "key")
     line.add(f"  {FOLD} " if depth else "", "rule").add(f"{mark} ", role)
     line.add(f"{finding.id:<6} ", "dim").add(finding.name, name_role)
-    ending = _ending(finding, age)
+    ending = _price(finding) + _ending(finding, age)
     subject = f" {subject_text(finding.subject)}"
     line.add(left(subject, max(0, line.room - len(ending) - 1)), "strong").gap()
     return line.add(ending, "dim").line()
 
 
+def _price(finding: Finding) -> str:
+    """Of what stands on its own: a symptom's is in that of its cause."""
+    ratio = finding.lost_ratio
+    if finding.state != "active" or finding.explained_by or ratio is None or ratio < LEAST_PRICE:
+        return ""
+    return f"costs {format.quantity(ratio, 'ratio')}  "
+
+
 def _ending(finding: Finding, age: float) -> str:
-    words = {"active": "", "pending": "seen ", "cleared": "gone "}[finding.state]
+    words = {"active": "", "pending": "pending ", "cleared": "cleared "}[finding.state]
     return f"{words}{format.duration(age)}"
 
 

@@ -26,7 +26,7 @@ _MARKS: tuple[tuple[str, str, str], ...] = (
     (WARNING, "warning", "warning: time or money is lost"),
     (INFO, "info", "worth knowing"),
     (f"{WARNING} 2", "warning", "two causes. Symptoms do not count; one on several GPUs is one"),
-    (CLEARED, "good", "gone, or nothing found"),
+    (CLEARED, "good", "cleared, or nothing found"),
     (f"{SLOWED}T", "hot", "clocks held down by heat"),
     (f"{SLOWED}H", "hot", "by the hardware itself"),
     (f"{SLOWED}B", "hot", "by the power brake of the server"),

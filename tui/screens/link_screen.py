@@ -9,7 +9,8 @@ from textual.binding import Binding, BindingType
 
 from ..drawing.explanations import Section, drawn_terms
 from ..drawing.glyphs import DOT
-from ..drawing.lines import LineBuilder, blank, heading
+from ..drawing.lines import LineBuilder, blank, heading, plain
+from ..drawing.missing import why_no_gpus
 from ..drawing.target import Block, Target, finding_target, link_target
 from ..panels.host_line import explained as host_explained
 from ..panels.host_line import host_line
@@ -137,7 +138,8 @@ def draw_nvlinks(view: View, width: int, height: int, index: int | None) -> Bloc
     gpu = None if index is None else view.frame.gpu(index)
     room = height - _AROUND
     if gpu is None:
-        lines = [LineBuilder(width).gap(2).add("no GPU is known yet", "dim").line()]
+        why = why_no_gpus(view.frame) or "no GPU is known yet"
+        lines = [LineBuilder(width).gap(2).add(plain(why), "dim").line()]
     else:
         lines = nvlink_lines(view.frame, gpu, width, room)
     title = heading("NVLinks", width, nvlink_note(gpu) if gpu else "")

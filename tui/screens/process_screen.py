@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from ...probes.model.host_frames import PressureFrame
 from ...probes.model.process_frames import ProcessFrame
+from ...probes.model.process_readings import LimitsReading
 from ..drawing import format
 from ..drawing.explanations import Section, Term
 from ..drawing.finding_words import words_of
@@ -61,10 +62,13 @@ class ProcessScreen(PictureScreen):
         entries = entries_of(view)
         process = _selected(view)
         pressure = view.frame.pressure(process.cgroup) if process else None
-        below = _detail(process, pressure, width, height - 3 - _MIN_ROWS) if process else []
+        limits = view.frame.limits_of(process) if process else None
+        below = _detail(process, pressure, limits, width, height - 3 - _MIN_ROWS) if process else []
         room = height - 4 - len(below)
         first = window(len(entries), room, _place(entries, view.selected))
-        block = Block.of([top_line(view, width), _title(view, entries, width), table_header(width)])
+        block = Block.of(
+            [top_line(view, width), _title(view, entries, width), table_header(view, width)]
+        )
         for entry in entries[first : first + room]:
             block = block + _entry(view, entry, width)
         block = block + Block.of([blank(width)] * (height - 1 - len(below) - len(block.lines)))
@@ -77,7 +81,7 @@ class ProcessScreen(PictureScreen):
             self.tell("select a process first")
 
     def explained(self, view: View, width: int, height: int) -> Sequence[Section]:
-        sections = [processes_explained(width)]
+        sections = [processes_explained(view, width)]
         if _selected(view) is not None:
             sections.append(Section("The selected process", _DETAIL_TERMS))
         return [*sections, host_explained(view, width)]
@@ -131,16 +135,24 @@ def _selected(view: View) -> ProcessFrame | None:
 
 
 def _detail(
-    process: ProcessFrame, pressure: PressureFrame | None, width: int, room: int
+    process: ProcessFrame,
+    pressure: PressureFrame | None,
+    limits: LimitsReading | None,
+    width: int,
+    room: int,
 ) -> list[Line]:
     """Everything about one process that has no column; of a command that is too long the beginning."""
     command = plain(" ".join(process.command or ())) or command_of(process)
-    others = paragraph(f" {DOT} ".join(_activity(process)), width)
+    others = paragraph(f" {DOT} ".join([*_activity(process), *_limits(limits)]), width)
     group = [f"cgroup {plain(process.cgroup or DASH)}"]
     group += [f"{words} {value}" for words, value, _ in signal_facts(pressure, "pressure")]
     others += paragraph(f" {DOT} ".join(group), width)
     reasons = [f"{words_of(name)}: {why}" for name, why in process.missing.items()]
-    missing = ", ".join((*reasons, *missing_facts(pressure, "pressure")))
+    reasons += missing_facts(pressure, "pressure")
+    reasons += [
+        f"{words_of(name)}: {why}" for name, why in (limits.missing if limits else {}).items()
+    ]
+    missing = ", ".join(reasons)
     if missing:
         others += paragraph(f"missing: {plain(missing)}", width, "dim")
     lines = paragraph(command, width)
@@ -163,3 +175,18 @@ def _activity(process: ProcessFrame) -> list[str]:
         f"reads {read}, writes {write}",
         f"switches {switches}",
     ]
+
+
+def _limits(limits: LimitsReading | None) -> list[str]:
+    """What it may have only so much of; of ranks alone."""
+    if limits is None:
+        return []
+    most = "" if limits.open_files_limit is None else f" of {limits.open_files_limit}"
+    files = DASH if limits.open_files is None else f"{limits.open_files}{most}"
+    free = "no limit"
+    if limits.shm_total_bytes is not None:
+        total = format.quantity(float(limits.shm_total_bytes), "bytes")
+        free = f"{format.quantity(limits.shm_free_bytes, 'bytes')} of {total} free"
+    elif "shm_total_bytes" in limits.missing:
+        free = DASH
+    return [f"open files {files}", f"/dev/shm {free}"]

@@ -8,9 +8,9 @@ from typing import ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ..drawing.explanations import Section, drawn_terms, fact_terms
+from ..drawing.explanations import Section, drawn_terms, fact_terms, panel_text
 from ..drawing.lines import Line, LineBuilder, blank, plain, text_of
-from ..drawing.rank_words import name_of_rank
+from ..drawing.rank_words import exact_name
 from ..drawing.target import Block, Target, rank_target
 from ..panels.rank_fact_terms import RANK_FACT_TERMS
 from ..panels.rank_facts import rank_fact_lines
@@ -71,7 +71,8 @@ class RankScreen(PictureScreen):
         place = _place(view, self._target)
         if place is None:
             return ()
-        chart = drawn_terms(STEP_TERMS, self.draw(view, width, height).text)
+        panel = panel_text(self.draw(view, width, height).text, "Step time")
+        chart = drawn_terms(STEP_TERMS, panel)
         facts = rank_fact_lines(view.frame, place.job, place.rank, width)
         terms = fact_terms(RANK_FACT_TERMS, "\n".join(map(text_of, facts)))
         return [*[Section("Step time", chart)] * bool(chart), Section("Facts", terms)]
@@ -105,7 +106,7 @@ def _place(view: View, target: Target) -> _Place | None:
 
 def _title(place: _Place, width: int) -> Line:
     rank = place.rank
-    line = LineBuilder(width).add(f" {name_of_rank(rank)}", "brand")
+    line = LineBuilder(width).add(f" {exact_name(rank)}", "brand")
     line.add(f"  of {plain(place.job.name)}", "strong")
     text, role = state_text(rank)
     return line.add(f"  {text}" if text else "", role).line()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+
 from ...probes.model.job_frames import JobFrame
 from ..drawing import format
 from ..drawing.glyphs import DOT
@@ -53,11 +56,27 @@ def count_words(job: JobFrame) -> str:
     return f"{count} of {job.world_size}" if (job.world_size or 0) > len(job.ranks) else count
 
 
-def tab_words(job: JobFrame) -> str:
-    """Its name, how large it is, and that it is dead where it is."""
-    words = f"{name_words(job)} {count_words(job)}"
+def tab_words(job: JobFrame, labels: Mapping[str, str]) -> str:
+    """Its name, how large it is, and that it is dead where it is.
+
+    Args:
+        job: of which.
+        labels: for jobs whose name others have too, what to call them.
+    """
+    words = f"{plain(labels.get(job.id, '')) or name_words(job)} {count_words(job)}"
     age = died_seconds(job)
-    return words if age is None else f"{words} {DOT} died {format.duration(age)} ago"
+    return words if age is None else f"{words} {DOT} ended {format.duration(age)} ago"
+
+
+def labels_of_one_name(view: View) -> Mapping[str, str]:
+    """Job id → short name, of the jobs that are called as another one is."""
+    names = Counter(job.name for job in view.frame.jobs)
+    labels = view.job_labels
+    return {
+        job.id: labels[job.id]
+        for job in view.frame.jobs
+        if names[job.name] > 1 and job.id in labels
+    }
 
 
 def no_job_words(view: View) -> str:

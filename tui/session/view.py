@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -14,6 +13,7 @@ from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.messages import Reply
 from ...rules.finding import Finding, Judgement
 from ...rules.history import History
+from ...rules.job_labels import job_labels
 from ..drawing.target import Target
 
 SortKey = Literal["gpu", "memory", "SM", "CPU", "RSS"]
@@ -57,7 +57,6 @@ class WatchLike(Protocol):
     def take_exact_stack(
         self, process: ProcessFrame, *, native: bool, on_reply: Callable[[Reply], None]
     ) -> None: ...
-    def save_recording(self, folder: Path, on_done: Callable[[str], None]) -> None: ...
     def close(self) -> None: ...
 
 
@@ -98,6 +97,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         """The frame shown."""
         return self.judgement.frame
 
+    @property
+    def job_labels(self) -> Mapping[str, str]:
+        """Job id → short name, where several are here."""
+        return job_labels(self.frame.jobs)
+
     def findings(self, *states: str) -> list[Finding]:
         """Those of these states that the filter lets through, in their order."""
         return [
@@ -120,6 +124,7 @@ def _texts(finding: Finding) -> tuple[str, ...]:
         subject.id,
         "" if subject.gpu is None else f"GPU {subject.gpu}",
         "" if subject.rank is None else f"r{subject.rank}",
+        subject.job_label or "",
     )
 
 

@@ -33,6 +33,8 @@ class Reader(msgspec.Struct):
     sort: SortKey = "gpu"
     followed: FollowedJob | None = None
     """What the reader has come for, if for anything in particular."""
+    may_stand_still: bool = False
+    """Nothing has to come: it is a recording."""
     _silence: Silence | None = None
 
     @property
@@ -84,7 +86,7 @@ class Reader(msgspec.Struct):
 
     def silent_seconds(self) -> float:
         """For how long nothing has come, where that is too long; else 0."""
-        if self.newest is None or self.ended is not None:
+        if self.newest is None or self.ended is not None or self.may_stand_still:
             return 0.0
         silent = self._silent.seconds
         return silent if silent > self._longest_silence else 0.0

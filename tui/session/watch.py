@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...probes.derive.cache import DeriveCache
 from ...probes.derive.frame import derive
-from ...probes.feeds.protocol import Feed, FeedError, Jumped, Notice
+from ...probes.feeds.protocol import Feed, FeedError, Notice
 from ...probes.model.frame import Frame
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.wire.command import (
     Attach,
     Command,
     Detach,
+    LookAtWaits,
     SendSignal,
     SetInterval,
     ShowEnvironment,
@@ -24,13 +24,10 @@ from ...probes.wire.command import (
     TakeStacks,
 )
 from ...probes.wire.messages import Reply
-from ...rules.closer_look import LOOK_SECONDS, worth_a_look
+from ...rules.closer_look import LOOK_SECONDS, standing, worth_a_look
 from ...rules.engine import Engine
 from ...rules.finding import Judgement
 from ...rules.history import History
-
-if TYPE_CHECKING:
-    from .flight_recorder import FlightRecorder
 
 
 class Watch:
@@ -40,7 +37,7 @@ class Watch:
         feed: closed by `close`.
         engine: used from the worker thread alone; its history may be looked at from any thread.
         pids: the processes that the feed was asked for.
-        flight: records what comes; closed by `close`.
+        observe: is shown each judgement first, on the thread that judges.
     """
 
     def __init__(
@@ -48,10 +45,10 @@ class Watch:
         feed: Feed,
         engine: Engine,
         pids: Sequence[int] = (),
-        flight: FlightRecorder | None = None,
+        observe: Callable[[Judgement], None] = lambda _: None,
     ) -> None:
         self._feed = feed
-        self._flight = flight
+        self._observe = observe
         self._asked = tuple(pids)
         self._engine = engine
         self._numbers = itertools.count(1)
@@ -107,17 +104,21 @@ class Watch:
             if isinstance(message, Notice):
                 self._on_notice(message.sentence)
                 continue
-            if isinstance(message, Jumped):
-                frame, cache = None, DeriveCache()
-                self._engine.begin_anew()
-                continue
             frame = derive(frame, message, cache)
             judgement = self._engine.judge(frame)
-            if self._flight is not None:
-                self._flight.take(message, judgement)
             unclear = worth_a_look(judgement)
             if unclear:
                 self.take_stacks(unclear, LOOK_SECONDS)
+            waiting = standing(judgement.frame)
+            if waiting:
+                self._send(
+                    LookAtWaits(
+                        command_id=self._next(),
+                        pids=waiting,
+                        seconds=max(LOOK_SECONDS, 2 * frame.interval_seconds),
+                    )
+                )
+            self._observe(judgement)
             yield judgement
 
     def start(
@@ -191,22 +192,9 @@ class Watch:
         """Stop exactly that process for a moment and read its stack."""
         self._ask(TakeExactStack, process, on_reply, native=native)
 
-    def save_recording(self, folder: Path, on_done: Callable[[str], None]) -> None:
-        """Write the last minutes to a new file there; ``on_done`` takes a sentence, on another thread."""
-        if self._flight is None:
-            on_done("what is shown is not recorded")
-        else:
-            self._flight.save(folder, on_done)
-
-    def close(self, record_seconds: float = 0.2) -> None:
-        """End it, in half a second at most, whatever hangs.
-
-        Args:
-            record_seconds: that the recording may take besides, where there is one.
-        """
-        stuck = self._feed.close()
-        lost = "" if self._flight is None else self._flight.close(record_seconds)
-        self.stuck = "; ".join(filter(None, (stuck, lost)))
+    def close(self) -> None:
+        """End it, in half a second at most, whatever hangs."""
+        self.stuck = self._feed.close()
 
     def _next(self) -> int:
         return next(self._numbers)

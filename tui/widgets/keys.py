@@ -14,6 +14,12 @@ HELP_KEY, QUIT_KEY = "?", "q"
 _NAMES = {
     "question_mark": "?",
     "slash": "/",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
     "plus": "+",
     "equals_sign": "=",
     "minus": "-",
@@ -85,5 +91,6 @@ def _bindings(screen: Screen[Any]) -> list[Binding]:
         for binding in key_bindings
         if not binding.action.startswith(("app.focus", "screen.copy"))
         and not binding.system
-        and binding.action.partition("(")[0] not in without
+        and (action := binding.action.partition("(")[0]) not in without
+        and app_of(screen).check_action(action, ()) is not False
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 from .. import layout
 from ..groups import Groups
 from ..instrument import Off
+from ..rank_variables import ranks_in
 from .patching import Function, Patching, attributes
 
 if TYPE_CHECKING:
@@ -117,7 +119,11 @@ class Comm(Patching):
             return
         self.probe.tell(groups=self._reported[: layout.GROUPS])
         if c10d.is_initialized():
-            self.probe.tell(rank=c10d.get_rank(), world_size=c10d.get_world_size())
+            rank = c10d.get_rank()
+            # What the variables say now: the job may have set them itself, or inherited another rank's.
+            named = ranks_in(os.environ)
+            local_rank = named.local_rank if named is not None and named.rank == rank else None
+            self.probe.tell(rank=rank, local_rank=local_rank, world_size=c10d.get_world_size())
 
     def _collective(self, operation: int) -> Callable[[Function], Function]:
         def make(original: Function) -> Function:

@@ -9,28 +9,18 @@ from pathlib import Path
 from ...model.host_readings import CgroupReading
 from ...model.reading import Missing
 from ..context import Context
-from ..procfs.cgroup_paths import (
-    UNIFIED,
-    CgroupMounts,
-    parse_memberships,
-    parse_mounts,
-    single_path,
-)
-from ..procfs.files import Descriptors, read_file
-from ..protocol import SourceAbsent
+from ..procfs.cgroup_paths import UNIFIED, CgroupMounts
+from ..procfs.files import Descriptors
 from ..watchlist import Watchlist
 from .cgroup_files import VERSION_1, VERSION_2, Levels
+from .cgroup_search import NOT_VISIBLE, CgroupSearch
 
-_PATIENCE_SECONDS = 10.0
-_MOUNTS_BYTES = 1 << 18
-_MOST = 64
-_NOT_VISIBLE = "this group is not visible here: it lies outside of this container"
 _UNTOLD = "the kernel does not tell it for this group"
 _NO_QUOTA = "no CPU quota, so nothing is counted"
 
 
 class CgroupSource:
-    """One reading per control group that holds a process that are watched.
+    """One reading per control group that holds a watched process.
 
     Args:
         watchlist: says which processes.
@@ -40,13 +30,10 @@ class CgroupSource:
     name = "cgroups"
 
     def __init__(self, watchlist: Watchlist, root: Path = Path("/")) -> None:
-        self._watchlist = watchlist
         self._root = root
+        self._search = CgroupSearch(watchlist, root)
         self._descriptors = Descriptors()
         self._groups: dict[str, _Group] = {}
-        self._paths: dict[int, str] = {}
-        self._mounts = CgroupMounts()
-        self._due = 0.0
 
     def read(self) -> tuple[CgroupReading, ...]:
         """A reading per group; of more than some dozens the first.
@@ -54,11 +41,10 @@ class CgroupSource:
         Raises:
             SourceAbsent: where no control groups are mounted.
         """
-        now = time.monotonic()
-        pids = self._watchlist.pids()
-        if now >= self._due or pids != self._paths.keys():
-            self._due = now + _PATIENCE_SECONDS
-            self._find(pids)
+        if found := self._search.look():
+            self.close()
+            for path, memberships in found.memberships.items():
+                self._groups[path] = self._group(path, memberships, found.mounts)
         return tuple(group.read() for group in self._groups.values())
 
     def close(self) -> None:
@@ -66,42 +52,20 @@ class CgroupSource:
         for group in self._groups.values():
             group.close()
         self._groups.clear()
-        self._paths.clear()
 
-    def _find(self, pids: frozenset[int]) -> None:
-        try:
-            mountinfo = read_file(self._root / "proc/self/mountinfo", _MOUNTS_BYTES)
-        except OSError as error:
-            raise SourceAbsent("there is no /proc here: is it mounted?") from error
-        self._mounts = parse_mounts(mountinfo)
-        if not self._mounts.by_controller:
-            raise SourceAbsent("no control groups are mounted here")
-        # All anew: limits are changed, and groups are removed, while processes live.
-        self.close()
-        for pid in sorted(pids):
-            memberships = self._memberships(pid)
-            path = single_path(memberships)
-            self._paths[pid] = path or ""
-            if path is not None and path not in self._groups and len(self._groups) < _MOST:
-                self._groups[path] = self._group(path, memberships)
-
-    def _memberships(self, pid: int) -> dict[str, str]:
-        try:
-            return parse_memberships(read_file(self._root / f"proc/{pid}/cgroup"))
-        except OSError:
-            return {}
-
-    def _group(self, path: str, memberships: dict[str, str]) -> _Group:
+    def _group(self, path: str, memberships: dict[str, str], mounts: CgroupMounts) -> _Group:
         return _Group(
             path,
-            cpu=self._levels(memberships, "cpu"),
-            memory=self._levels(memberships, "memory"),
+            cpu=self._levels(memberships, mounts, "cpu"),
+            memory=self._levels(memberships, mounts, "memory"),
         )
 
-    def _levels(self, memberships: dict[str, str], controller: str) -> Levels | None:
+    def _levels(
+        self, memberships: dict[str, str], mounts: CgroupMounts, controller: str
+    ) -> Levels | None:
         """A controller is in a hierarchy of its own (version 1), or else in the unified one."""
         own = controller in memberships
-        place = self._mounts.folder_of(memberships, controller if own else UNIFIED)
+        place = mounts.folder_of(memberships, controller if own else UNIFIED)
         if place is None:
             return None
         folder, below = place
@@ -182,7 +146,7 @@ class _Group:
 
 def _why(levels: Levels | None, controller: str) -> str:
     if levels is None:
-        return _NOT_VISIBLE
+        return NOT_VISIBLE
     return f"the {controller} controller is not enabled for this group"
 
 

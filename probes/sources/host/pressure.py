@@ -12,23 +12,13 @@ from pathlib import Path
 from ...model.host_readings import PressureReading
 from ...model.reading import Missing
 from ..context import Context
-from ..procfs.cgroup_paths import (
-    UNIFIED,
-    CgroupMounts,
-    parse_memberships,
-    parse_mounts,
-    single_path,
-)
-from ..procfs.files import Descriptors, KeptFiles, read_file
-from ..protocol import SourceAbsent
+from ..procfs.cgroup_paths import UNIFIED, CgroupMounts
+from ..procfs.files import Descriptors, KeptFiles
 from ..watchlist import Watchlist
+from .cgroup_search import NOT_VISIBLE, CgroupSearch
 from .text import parse_pressure
 
-_PATIENCE_SECONDS = 10.0
-_MOUNTS_BYTES = 1 << 18
-_MOST = 64
 _VERSION_1 = "control groups of version 1 do not count it"
-_NOT_VISIBLE = "this group is not visible here: it lies outside of this container"
 _NOT_COUNTED = "the kernel does not count it for this group: boot it with psi=1"
 _FIELDS = (
     ("cpu", "pressure_cpu_some_seconds", None),
@@ -51,13 +41,11 @@ class PressureSource:
     """Its counters lose nothing meanwhile: a rate is a mean over the time between two readings."""
 
     def __init__(self, watchlist: Watchlist, root: Path = Path("/")) -> None:
-        self._watchlist = watchlist
         self._root = root
+        self._search = CgroupSearch(watchlist, root)
         self._descriptors = Descriptors()
         self._groups: dict[str, KeptFiles | str] = {}
         """The files of each group, or why it has none."""
-        self._pids: frozenset[int] = frozenset()
-        self._due = 0.0
 
     def read(self) -> tuple[PressureReading, ...]:
         """A reading per group; of more than some dozens the first.
@@ -65,10 +53,10 @@ class PressureSource:
         Raises:
             SourceAbsent: where no control groups are mounted.
         """
-        now, pids = time.monotonic(), self._watchlist.pids()
-        if now >= self._due or pids != self._pids:
-            self._find(pids)
-            self._due, self._pids = now + _PATIENCE_SECONDS, pids
+        if found := self._search.look():
+            self.close()
+            for path, memberships in found.memberships.items():
+                self._groups[path] = self._files(path, memberships, found.mounts)
         return tuple(_read(path, files) for path, files in self._groups.items())
 
     def close(self) -> None:
@@ -77,28 +65,6 @@ class PressureSource:
             if isinstance(files, KeptFiles):
                 files.close()
         self._groups.clear()
-        self._pids = frozenset()
-
-    def _find(self, pids: frozenset[int]) -> None:
-        try:
-            mountinfo = read_file(self._root / "proc/self/mountinfo", _MOUNTS_BYTES)
-        except OSError as error:
-            raise SourceAbsent("there is no /proc here: is it mounted?") from error
-        mounts = parse_mounts(mountinfo)
-        if not mounts.by_controller:
-            raise SourceAbsent("no control groups are mounted here")
-        self.close()  # groups are removed while processes live
-        for pid in sorted(pids):
-            memberships = self._memberships(pid)
-            path = single_path(memberships)
-            if path is not None and path not in self._groups and len(self._groups) < _MOST:
-                self._groups[path] = self._files(path, memberships, mounts)
-
-    def _memberships(self, pid: int) -> dict[str, str]:
-        try:
-            return parse_memberships(read_file(self._root / f"proc/{pid}/cgroup"))
-        except OSError:
-            return {}
 
     def _files(
         self, path: str, memberships: dict[str, str], mounts: CgroupMounts
@@ -108,7 +74,7 @@ class PressureSource:
             return _VERSION_1
         place = mounts.folder_of(memberships, UNIFIED)
         if place is None:
-            return _NOT_VISIBLE
+            return NOT_VISIBLE
         mount, below = place
         return KeptFiles(self._root / mount.lstrip("/") / below, self._descriptors)
 

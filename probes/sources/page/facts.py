@@ -19,7 +19,7 @@ _MOST_THREADS = 64
 _MOST_RANKS = 65536
 _MOST_WORKERS = 256
 _CODES_OF_A_WORD = 256
-_TOO_DEAR = "off: the probe took "
+_TOO_COSTLY = "off: the probe took "
 
 _Fields = dict[str, Any]
 """Field of a reading → value."""
@@ -134,7 +134,7 @@ def _steps_off(found: _Fields, hooks: dict[str, str]) -> tuple[int, str] | None:
     if since is not None and why is not None:
         return since, why
     state = hooks.get("optimizer", "")
-    if state.startswith(_TOO_DEAR):  # by a probe that does not tell of it, and never tries again
+    if state.startswith(_TOO_COSTLY):  # by a probe that does not tell of it, and never tries again
         return 2**62, f"optimizer: {state}"
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ...jobs.command_line import is_spawned, kind_of, python_of
+from ...jobs.command_line import CommandKind, is_spawned, kind_of, python_of, untitled
 from ...jobs.rank_identity import Identity, identity_of
 from ...model.process_readings import ProcessReading
 
@@ -44,7 +44,7 @@ def shells_of_ranks(readings: Sequence[ProcessReading]) -> list[int]:
     shells: dict[int, None] = {}
     for reading in readings:
         shell = by_pid.get(reading.parent_pid or 0)
-        if shell is None or kind_of(shell.command) not in _STARTERS:
+        if shell is None or _kind(shell) not in _STARTERS:
             continue
         name = _name(reading)
         if name is not None and _name(shell) != name:  # one of that very name is within the rank
@@ -71,9 +71,9 @@ def _name(process: ProcessReading) -> Identity | None:
 
 
 def _programs(asked: ProcessReading, by_pid: dict[int, ProcessReading]) -> Iterator[int]:
-    if kind_of(asked.command) == "launcher":
+    if _kind(asked) == "launcher":
         return  # its ranks have names
-    if kind_of(asked.command) in _STARTERS:
+    if _kind(asked) in _STARTERS:
         yield from _below(asked, by_pid)
         return
     top, seen = asked, {asked.pid}
@@ -91,10 +91,17 @@ def _below(starter: ProcessReading, by_pid: dict[int, ProcessReading]) -> Iterat
             continue
         if _is_python(child):
             yield child.pid
-        elif kind_of(child.command) in _STARTERS and child.pid > starter.pid:
+        elif _kind(child) in _STARTERS and child.pid > starter.pid:
             yield from _below(child, by_pid)
 
 
 def _is_python(process: ProcessReading) -> bool:
-    command = process.command
-    return bool(command) and kind_of(command) == "program" and python_of(command or ()) is not None
+    return _kind(process) == "program" and python_of(_command(process)) is not None
+
+
+def _kind(process: ProcessReading) -> CommandKind:
+    return kind_of(_command(process))
+
+
+def _command(process: ProcessReading) -> tuple[str, ...]:
+    return untitled(process.command, titled=process.titled)

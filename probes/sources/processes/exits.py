@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ...model.rank_readings import ExitReading
 from ...model.reading import Missing
-from ..procfs.text import number, parse_stat, same_start
+from ..procfs.text import parse_stat, same_start
 
 KEPT_SECONDS = 600.0
 _MOST_KEPT = 64
@@ -97,8 +97,7 @@ class Watched:
             return False, None
         if not same_start(stat.start_time_seconds, self.start_time_seconds):
             return False, None  # its pid has been given to another one
-        shown = number(data.split()[-1])
-        return True, shown or None
+        return True, stat.exit_status or None
 
 
 def oom_killed(path: str = "/dev/kmsg") -> frozenset[int]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from ...jobs.command_line import CommandKind, is_spawned, kind_of
+from ...jobs.command_line import CommandKind, is_python_file, kind_of, python_of, untitled
+from ...jobs.titles import OVER_ENVIRONMENT, job_of_ray_log
 from ...model.reading import Missing
 from ..procfs.cgroup_paths import parse_memberships, single_path
 from ..procfs.environment import parse_environment
@@ -17,6 +18,7 @@ from ..procfs.redaction import mask_command, mask_text
 from ..procfs.text import Stat, parse_command, parse_cpu_list, parse_status
 from ..procfs.users import UserNames
 from .container import Container, container_of_groups, container_of_mounts
+from .group_threads import in_process_group
 
 _COMMAND_BYTES = 32768
 _ENVIRONMENT_BYTES = 1 << 18
@@ -24,14 +26,12 @@ _COMMAND_CHARS = 4096
 _STATUS_BYTES = 8192
 _MOUNTS_BYTES = 1 << 18
 _PATH_CHARS = 1024
-_MOST_THREADS = 1024
-_GROUP_THREADS = (b"pt_gloo", b"pt_nccl")
 _SHARED_SECONDS = 30.0
 _CUT = "…"
 _SLEEPING_HARD = (
     "it is in uninterruptible sleep, and reading this could hang: it is read once it wakes"
 )
-_ENDED = "the process has ended"
+_ENDED = "the process has exited"
 _DEFERRED = ("command", "environment", "working_directory")
 
 
@@ -50,7 +50,8 @@ class Facts(msgspec.Struct):
     environment: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     missing: Missing = msgspec.field(default_factory=dict[str, str])
     in_process_group: bool = False
-    """Said of those alone that multiprocessing started."""
+    titled: bool = False
+    ray_job: str | None = None
 
     @property
     def whole(self) -> bool:
@@ -104,8 +105,14 @@ class FactsReader:
             self._add_environment(facts, files, stat)
             self._add_directory(facts, files, stat)
             known = before is not None and before.in_process_group
-            facts.in_process_group = is_spawned(facts.command) and (known or _in_group(files))
+            python = facts.titled or python_of(facts.command or ()) is not None
+            may_train = python and facts.kind == "program"
+            facts.in_process_group = may_train and (known or in_process_group(files.folder))
         return facts
+
+    def may_inspect(self, facts: Facts) -> bool:
+        """Whether the kernel shows this user what it hides of others' processes."""
+        return self._effective_user in (0, facts.user_id)
 
     def denied(self, facts: Facts) -> str:
         """Why something of the process may not be read, and what would help."""
@@ -160,7 +167,8 @@ class FactsReader:
             facts.missing["command"] = self.denied(facts)
             return
         if command and any(command):
-            facts.kind = kind_of(command)
+            self._add_title(facts, files, command)
+            facts.kind = kind_of(untitled(command, titled=facts.titled))
             facts.command = _shortened(mask_command(command))
         elif stat.kernel_thread:
             facts.missing["command"] = "it is a thread of the kernel"
@@ -169,15 +177,27 @@ class FactsReader:
                 _ENDED if stat.state in "ZX" else "it has cleared its command line"
             )
 
+    def _add_title(self, facts: Facts, files: KeptFiles, command: tuple[str, ...]) -> None:
+        if python_of(command) is not None:
+            return
+        try:
+            facts.titled = is_python_file(files.link("exe"))
+            facts.ray_job = job_of_ray_log(files.link("fd/1")) if facts.titled else None
+        except OSError:
+            return  # of somebody else, or without files: then nothing tells
+
     def _add_environment(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
+        if stat.state in "ZX":  # it cannot even be opened
+            facts.missing["environment"] = _ENDED
+            return
         try:
             data = files.read_once("environ", _ENVIRONMENT_BYTES)
         except PermissionError:
             facts.missing["environment"] = self.denied(facts)
             return
         facts.environment = parse_environment(data)
-        if not data and stat.state in "ZX":
-            facts.missing["environment"] = _ENDED
+        if data and b"=" not in data:
+            facts.missing["environment"] = OVER_ENVIRONMENT
 
     def _add_directory(self, facts: Facts, files: KeptFiles, stat: Stat) -> None:
         try:
@@ -194,16 +214,8 @@ def _take_over(facts: Facts, before: Facts) -> None:
     facts.command, facts.environment = before.command, before.environment
     facts.kind, facts.working_directory = before.kind, before.working_directory
     facts.in_process_group = before.in_process_group
+    facts.titled, facts.ray_job = before.titled, before.ray_job
     facts.missing.update(_reasons(before, _DEFERRED))
-
-
-def _in_group(files: KeptFiles) -> bool:
-    """Whether torch has made a process group in it, by the names of the threads that this takes."""
-    try:
-        tids = files.names("task")[:_MOST_THREADS]
-        return any(files.read_once(f"task/{tid}/comm").startswith(_GROUP_THREADS) for tid in tids)
-    except OSError:  # one of them ended meanwhile: next time
-        return False
 
 
 def _reasons(facts: Facts, names: tuple[str, ...]) -> Missing:

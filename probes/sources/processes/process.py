@@ -149,6 +149,7 @@ class Entry:
         channel = self._channel
         read_bytes, write_bytes = (None, None) if io is None else parse_io(io)
         blocked = self._blocked_on(stat, channel, voluntary)
+        exit_signal, exit_code = self._exit(facts)
         inherited = self._inherits(facts, parent)
         return ProcessReading(
             monotonic_seconds=now,
@@ -187,7 +188,19 @@ class Entry:
             pod_uid=facts.container.pod,
             environment_inherited=inherited,
             in_process_group=facts.in_process_group,
+            exit_signal=exit_signal,
+            exit_code=exit_code,
+            titled=facts.titled,
+            ray_job=facts.ray_job,
         )
+
+    def _exit(self, facts: Facts) -> tuple[int | None, int | None]:
+        """Of a zombie: the signal that ended it, or its code."""
+        status = self.stat.exit_status
+        if status is None or (not status and not self._reader.may_inspect(facts)):
+            return None, None
+        ended_by = status & 0x7F or None
+        return ended_by, None if ended_by else status >> 8
 
     def _blocked_on(
         self, stat: Stat, channel: str | None, switches: int | None

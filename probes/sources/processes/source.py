@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from ...jobs.command_line import is_boundary
+from ...jobs.command_line import is_boundary, python_of
 from ...jobs.rank_finder import RankFinder
 from ...model.process_readings import ProcessReading
 from ...model.reading import key_of
@@ -202,7 +202,19 @@ class ProcessSource:
     def _has_parts(self, pid: int, main: list[int]) -> bool:
         """Whether one that was asked for is a worker of it, and so has brothers."""
         own = self._command(pid)
-        return has_parts(own, (self._command(each) for each in main))
+        if has_parts(own, (self._command(each) for each in main)):
+            return True
+        titled = [each for each in main if self._is_titled(each)]
+        return self._is_python(pid) and any(
+            self._entries[each].stat.parent_pid == pid for each in titled
+        )
+
+    def _is_titled(self, pid: int) -> bool:
+        entry = self._entries.get(pid)
+        return entry is not None and entry.facts is not None and entry.facts.titled
+
+    def _is_python(self, pid: int) -> bool:
+        return self._is_titled(pid) or python_of(self._command(pid) or ()) is not None
 
     def _command(self, pid: int) -> tuple[str, ...] | None:
         entry = self._entries.get(pid)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ...inprocess.rank_variables import VARIABLES
 from .redaction import is_secret_name, mask_text
 
 ALLOWED = frozenset(
-    {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE"}
+    VARIABLES
+    | {"LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE", "RAY_JOB_ID"}
     | {"ROLE_RANK", "ROLE_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT"}
     | {"HOSTNAME", "POD_NAME", "POD_NAMESPACE"}
     | {"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "NVIDIA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}

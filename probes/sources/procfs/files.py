@@ -50,6 +50,11 @@ class KeptFiles:
         self._descriptors = descriptors
         self._open: dict[str, int] = {}
 
+    @property
+    def folder(self) -> str:
+        """Where they are."""
+        return self._folder
+
     def read_whole(self, name: str) -> bytes:
         """All of a file of many records, which the kernel gives out a page at a time.
 

@@ -64,7 +64,7 @@ def refusal_of_target(pid: int, root: Path = Path("/")) -> Refusal | None:
     if stat.kernel_thread:
         return Refusal("kernel thread", f"{pid} is a thread of the kernel: it has no Python stack")
     if stat.state in "ZX":
-        return Refusal("zombie", f"process {pid} has ended; only its parent has not noticed yet")
+        return Refusal("zombie", f"process {pid} has exited; only its parent has not noticed yet")
     return None
 
 

@@ -63,7 +63,7 @@ def _open(pid: int, start_time_seconds: float) -> int:
     began = start_time_of(pid)
     if began is None or not same_start(began, start_time_seconds):
         os.close(descriptor)
-        raise TargetError(f"process {pid} is gone, and its pid may belong to another one")
+        raise TargetError(f"process {pid} has exited, and its pid may belong to another one")
     return descriptor
 
 

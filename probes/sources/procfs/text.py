@@ -31,6 +31,8 @@ class Stat(NamedTuple):
     threads: int | None
     start_ticks: int
     rss_pages: int | None
+    exit_status: int | None = None
+    """Of a zombie, as ``waitpid`` gives it; 0 also where the kernel does not show it to this user."""
 
     @property
     def start_time_seconds(self) -> float:
@@ -100,6 +102,7 @@ def parse_stat(data: bytes) -> Stat | None:
         number(fields[17]),
         started,
         number(fields[21]),
+        number(data.split()[-1]) if fields[0] == b"Z" else None,
     )
 
 

@@ -1,4 +1,7 @@
-"""Names of users, without ever waiting for a directory service."""
+"""Names of users, without ever waiting for a directory service where that would hold up readings.
+
+The collector reads them, also below a root prefix: psutil does neither, and asks ``pwd`` in the end, too.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +36,15 @@ class UserNames:
         return self._names[user_id]
 
     def _look_up(self, user_id: int) -> None:
-        try:
-            self._names[user_id] = pwd.getpwuid(user_id).pw_name
-        except (KeyError, OSError, OverflowError):
-            return
+        self._names[user_id] = system_name(user_id) or str(user_id)
+
+
+def system_name(user_id: int) -> str | None:
+    """As this machine knows it, directory services included, which may take minutes."""
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except (KeyError, OSError, OverflowError):
+        return None
 
 
 def _parse_passwd(root: Path) -> dict[int, str]:

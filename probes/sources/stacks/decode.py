@@ -6,6 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ...model.rank_readings import StackFrameReading, StackThreadReading
+from ...model.stack_places import is_own, own_frame, place_of
+from .file_loops import SourceLine
 
 MOST_THREADS = 256
 MOST_FRAMES = 150
@@ -48,6 +50,20 @@ def decode_dump(data: bytes, main_tid: int) -> tuple[StackThreadReading, ...] | 
     return found if any(thread.main for thread in found) else _with_main(found)
 
 
+def own_lines(data: bytes, main_tid: int) -> tuple[SourceLine, ...]:
+    """Where the functions of the main thread that are the user's own are in their sources, innermost first."""
+    try:
+        threads = _decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return ()
+    main = next((each for each in threads if _thread(each, main_tid).main), None)
+    return tuple(
+        SourceLine(frame.filename, frame.line)
+        for frame in (main.frames if main else [])
+        if frame.filename.startswith("/") and is_own(_frame(frame))
+    )
+
+
 def _with_main(threads: tuple[StackThreadReading, ...]) -> tuple[StackThreadReading, ...]:
     """Where nothing has a name or number, as in Python 2: the one thread that runs a script."""
     scripts = [each for each in threads if each.frames and each.frames[-1].name == _SCRIPT]
@@ -59,8 +75,11 @@ def _with_main(threads: tuple[StackThreadReading, ...]) -> tuple[StackThreadRead
 def _thread(thread: _Thread, main_tid: int) -> StackThreadReading:
     # A program that never imports threading has no names; an old Python has no thread ids.
     named = thread.thread_name == "MainThread"
+    frames = tuple(map(_frame, thread.frames[:MOST_FRAMES]))
+    innermost = own_frame(frames) or (frames[0] if frames else None)
     return StackThreadReading(
-        frames=tuple(map(_frame, thread.frames[:MOST_FRAMES])),
+        frames=frames,
+        place=place_of(innermost) if innermost is not None else "",
         name=None if thread.thread_name is None else _text(thread.thread_name),
         os_thread_id=_number(thread.os_thread_id),
         main=named if thread.os_thread_id is None else thread.os_thread_id == main_tid,

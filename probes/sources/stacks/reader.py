@@ -9,11 +9,20 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ...model.rank_readings import DUMPS, DUMPS_SECONDS, Stack, StackReading, StackThreadReading
+from ...model.rank_readings import (
+    DUMPS,
+    DUMPS_SECONDS,
+    FileLoop,
+    Stack,
+    StackReading,
+    StackThreadReading,
+)
+from ...model.wait_kinds import wait_kind
 from ..procfs.files import read_file
 from ..procfs.ptrace_access import Refusal, refusal_of_access, refusal_of_program, refusal_of_target
-from ..procfs.text import Stat, parse_stat, parse_status, same_start
-from .decode import decode_dump
+from ..procfs.text import Stat, parse_stat, parse_status, parse_wait_channel, same_start
+from .decode import decode_dump, own_lines
+from .file_loops import file_loop
 from .py_spy import TIMEOUT_SECONDS, Output, run_py_spy
 
 _MOST_THREADS = 1024
@@ -51,6 +60,7 @@ class StackReader:
         self._own_tids: dict[int, int] = {}
         self._failures = 0
         self._failure = ""
+        self._loop: FileLoop | None = None
         self.reading = StackReading(
             monotonic_seconds=0.0, pid=pid, start_time_seconds=start_time_seconds
         )
@@ -86,6 +96,7 @@ class StackReader:
             failure=self._failure,
             duration_seconds=now - began,
             state_after=self._state(),
+            file_loop=self._loop if main else None,
         )
         return self.reading
 
@@ -107,12 +118,23 @@ class StackReader:
         if output.code != 0:
             return self._refusal(output)
         threads = decode_dump(output.out, self.main_tid())
+        self._loop = self._file_loop(output.out) if threads else None
         if threads is None:
             return self._again(f"{self._binary} prints no stacks: is it py-spy?")
         if not any(thread.frames for thread in threads):
             self._failure = "py-spy found no stack in it"
             return None
         return threads
+
+    def _file_loop(self, dump: bytes) -> FileLoop | None:
+        """Only of a main thread that sleeps for a time: whoever waits otherwise looks for nothing again."""
+        try:
+            channel = parse_wait_channel(read_file(self._proc / "wchan"))
+        except OSError:
+            return None
+        if wait_kind(channel) != "timer":
+            return None
+        return file_loop(own_lines(dump, self.main_tid()), str(self._proc / "root"))
 
     def _refusal(self, output: Output) -> Refusal | None:
         pid, words = self.reading.pid, output.errors.lower()

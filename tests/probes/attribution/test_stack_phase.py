@@ -10,9 +10,7 @@ import pytest
 from gputop.probes.attribution.function_phases import INNERMOST, READ, WHOLE
 from gputop.probes.attribution.stack_phase import (
     margin,
-    own_frame,
     phase_of,
-    place_of,
     vote,
     without_probe,
 )
@@ -22,6 +20,7 @@ from gputop.probes.model.frame import Frame
 from gputop.probes.model.job_frames import JobFrame, RankFrame
 from gputop.probes.model.rank_activity import ActivityFrame
 from gputop.probes.model.rank_readings import Stack, StackFrameReading, StackReading
+from gputop.probes.model.stack_places import own_frame, place_of
 
 ROOT = Path(__file__).parents[3]
 STACKS = ROOT / "tests/fixtures/stacks"

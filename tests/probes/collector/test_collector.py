@@ -6,6 +6,8 @@ import threading
 import time
 from itertools import islice, pairwise
 
+import pytest
+
 from gputop.probes.collector.collector import Collector
 from gputop.probes.model.gpu_readings import GpuReading
 from gputop.probes.model.host_readings import HostReading
@@ -55,7 +57,7 @@ class Hanging:
 class Raising:
     """Never has anything to say."""
 
-    def __init__(self, name: str, error: Exception) -> None:
+    def __init__(self, name: str, error: BaseException) -> None:
         self.name = name
         self._error = error
 
@@ -63,6 +65,27 @@ class Raising:
         raise self._error
 
     def close(self) -> None: ...
+
+
+class Unprintable(Exception):
+    """Fails again when it is asked what has failed."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+class Quitting(Healthy):
+    """Ends the interpreter at its first two reads, as a library would that gives up."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+        self.asked = 0
+
+    def read(self) -> tuple[Part, ...]:
+        self.asked += 1
+        if self.asked <= 2:
+            raise self._error
+        return super().read()
 
 
 def collector(*sources: Healthy | Hanging | Raising) -> Collector:
@@ -123,6 +146,30 @@ def test_what_a_source_raises_becomes_its_status() -> None:
     assert status(sample, "probes").reason == "RuntimeError: boom"
     assert status(sample, "host").status == "ok"
     assert sample.host is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (SystemExit(3), "SystemExit: 3"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (GeneratorExit("x"), "GeneratorExit: x"),
+        (BaseException(), "BaseException"),
+        (MemoryError(), "MemoryError"),
+        (Unprintable(), "Unprintable"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_source_that_ends_the_interpreter_has_failed_and_is_asked_again(
+    error: BaseException, reason: str
+) -> None:
+    quitting = Quitting(error)
+    samples = list(islice(collector(quitting).samples(), 4))
+    states = [status(sample, "host") for sample in samples]
+    assert [each.status for each in states] == ["failed", "failed", "ok", "ok"]
+    assert [each.reason for each in states] == [reason, reason, "", ""]
+    assert [each.busy_seconds for each in states] == [None] * 4
+    assert samples[-1].host is not None
 
 
 def test_a_source_added_while_running_is_in_the_next_sample() -> None:

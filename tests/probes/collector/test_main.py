@@ -22,6 +22,7 @@ from gputop.probes.wire.codec import Message, Splitter, decode, encode
 from gputop.probes.wire.command import (
     Command,
     Dump,
+    LookAtWaits,
     SendSignal,
     SetInterval,
     ShowEnvironment,
@@ -31,6 +32,7 @@ from gputop.probes.wire.command import (
 from gputop.probes.wire.messages import Hello, Reply
 
 from nvml.simulated import SimulatedNvml
+from support.ready_process import python
 from support.terminal import wait_until
 
 COLLECT = [sys.executable, "-P", "-m", "gputop", "collect", "--interval=0.2"]
@@ -141,6 +143,22 @@ def test_a_request_for_stacks_brings_a_sample_and_its_renewal_none(node: Simulat
     first, *later = (after - before for before, after in pairwise(moments))
     assert first < 2.0
     assert all(seconds > 2.0 for seconds in later)
+
+
+READS_ITS_OWN_PIPE = "import os\nr, w = os.pipe()\nprint('ready', flush=True)\nos.read(r, 1)"
+
+
+def test_what_is_waited_for_is_looked_up_while_it_is_asked_for_and_not_otherwise(
+    node: SimulatedNvml,
+) -> None:
+    with python(READS_ITS_OWN_PIPE) as pid, running(node, f"--pid={pid}") as collector:
+        assert not any(collector.sample().waits for _ in range(5))
+        collector.ask(LookAtWaits(command_id=7, pids=(pid,), seconds=2.0))
+        found = [collector.sample().waits for _ in range(5)]
+        (reading,) = next(each for each in found if each)
+        assert (reading.pid, reading.things[0].kind) == (pid, "pipe")
+        assert reading.things[0].own
+        wait_until(lambda: not collector.sample().waits, 10, "no more looks")
 
 
 def test_the_stream_opens_with_a_hello_and_goes_on_with_samples(node: SimulatedNvml) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
+from types import ModuleType, UnionType
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -26,6 +26,7 @@ from gputop.probes.sources.watchlist import Watchlist
 from gputop.tui.arguments import parse
 from gputop.tui.console.errors import UsageError
 
+SOURCES_PACKAGE = f"{registry.__name__.rsplit('.', 2)[0]}.sources"
 SOURCES = Path(registry.__file__).parents[1] / "sources"
 each_line = pytest.mark.parametrize("line", LINES, ids=lambda line: line.name)
 
@@ -94,15 +95,19 @@ def test_a_line_is_true_of_its_source(line: Line) -> None:
     source.close()
 
 
+JOINED = {"xids"}
+"""NVML's events and the kernel log both tell of these; `derive` joins them."""
+
+
 def test_every_field_that_is_no_status_is_filled_by_one_line() -> None:
     filled = [field for line in LINES for field in line.fills]
-    assert len(filled) == len(set(filled))
+    assert {field for field in filled if filled.count(field) > 1} == JOINED
     parts = [
         field
         for field, annotation in Sample.__annotations__.items()
         if issubclass(getattr(annotation, "__args__", [int])[0], msgspec.Struct)
     ]
-    assert sorted(filled) == sorted(set(parts) - {"sources", "starvation"})
+    assert sorted(set(filled)) == sorted(set(parts) - {"sources", "starvation"})
 
 
 def test_what_is_left_out_is_named_by_a_line_of_its_own() -> None:
@@ -113,7 +118,9 @@ def test_what_is_left_out_is_named_by_a_line_of_its_own() -> None:
     assert {line.name for line in LINES} - {line.name for line in lines} == {
         "processes",
         "threads",
+        "limits",
         "stacks",
+        "waits",
         "nccl ras",
     }
 
@@ -203,6 +210,22 @@ def test_readings_that_are_named_come_in() -> None:
     sample = first_sample(Straying(GROUP, host), ("cgroups", "host"))
     assert (sample.sources[0].status, sample.cgroups, sample.host) == ("ok", (GROUP,), host)
     assert set(FIELDS) >= {"cgroups", "host"}
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), KeyboardInterrupt(), RuntimeError()])
+def test_a_source_that_ends_the_interpreter_where_it_is_made_is_only_left_out(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quit_at_once(_: Context) -> Source:
+        raise error
+
+    quitting = ModuleType("quitting")
+    vars(quitting)["make"] = quit_at_once
+    monkeypatch.setitem(sys.modules, f"{SOURCES_PACKAGE}.quitting", quitting)
+    made = make(Line("quitting", "quitting:make", ("host",), True, "quitting"), context())
+    (status,) = first_sample(made, ("host",)).sources
+    assert (status.name, status.status) == ("quitting", "failed")
+    assert status.reason.startswith(f"cannot be used: {type(error).__name__}")
 
 
 def test_a_source_that_cannot_be_loaded_says_so() -> None:

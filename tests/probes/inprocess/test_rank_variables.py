@@ -32,6 +32,49 @@ CASES = {
     "srun": (SRUN, (5, 1, 6)),
     "Lightning": ({"LOCAL_RANK": "1", "NODE_RANK": "0", "WORLD_SIZE": "2"}, (1, 1, 2)),
     "Lightning on a later node": ({"LOCAL_RANK": "1", "NODE_RANK": "2"}, (None, 1, None)),
+    "Horovod": (
+        {"HOROVOD_RANK": "5", "HOROVOD_LOCAL_RANK": "1", "HOROVOD_SIZE": "8"},
+        (5, 1, 8),
+    ),
+    "horovodrun by mpirun": (
+        {"HOROVOD_RANK": "1", "HOROVOD_LOCAL_RANK": "1", "HOROVOD_SIZE": "2"} | MPIRUN,
+        (1, 1, 2),
+    ),
+    "MVAPICH2": (
+        {
+            "MV2_COMM_WORLD_RANK": "2",
+            "MV2_COMM_WORLD_LOCAL_RANK": "0",
+            "MV2_COMM_WORLD_SIZE": "4",
+        },
+        (2, 0, 4),
+    ),
+    "jsrun": (
+        {"JSM_NAMESPACE_RANK": "6", "JSM_NAMESPACE_LOCAL_RANK": "0", "JSM_NAMESPACE_SIZE": "12"},
+        (6, 0, 12),
+    ),
+    "flux": (
+        {"FLUX_TASK_RANK": "3", "FLUX_TASK_LOCAL_ID": "1", "FLUX_JOB_SIZE": "4"},
+        (3, 1, 4),
+    ),
+    "PALS": ({"PALS_RANKID": "9", "PALS_LOCAL_RANKID": "1"}, (9, 1, None)),
+    "PALS with PMI": (
+        {"PALS_RANKID": "9", "PALS_LOCAL_RANKID": "1", "PMI_RANK": "9", "PMI_SIZE": "16"},
+        (9, 1, 16),
+    ),
+    "RANK alone, and how many by Slurm": (SRUN | {"RANK": "5"}, (5, 1, 6)),
+    "RANK alone, and how many by PMI": (
+        {"RANK": "1", "MASTER_ADDR": "n", "PMI_RANK": "1", "PMI_SIZE": "2"},
+        (1, None, 2),
+    ),
+    "RANK by hand, not one of Slurm's": (
+        SRUN | {"RANK": "11", "MASTER_ADDR": "n"},
+        (11, None, None),
+    ),
+    "RANK where ranks meet": (
+        {"RANK": "3", "MASTER_ADDR": "n", "MASTER_PORT": "1"},
+        (3, None, None),
+    ),
+    "no rank of so few": ({"RANK": "8", "LOCAL_RANK": "0", "WORLD_SIZE": "8"}, (None, 0, 8)),
     "anybody's variable": ({"RANK": "3"}, (None, None, None)),
     "no numbers": ({"RANK": "x", "LOCAL_RANK": "-1", "WORLD_SIZE": "99999999"}, (None, None, None)),
 }

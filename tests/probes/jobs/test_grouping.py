@@ -2,78 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gputop.probes.jobs.grouping import Grouping, group_jobs
-from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
 from gputop.probes.model.job_frames import JobFrame
 from gputop.probes.model.process_readings import ProcessReading
 
-SCRIPT = ("python", "-u", "train.py")
-
-
-def process(
-    pid: int,
-    parent: int = 1,
-    command: Sequence[str] | str = SCRIPT,
-    environment: Mapping[str, str] | None = None,
-    **more: Any,
-) -> ProcessReading:
-    """A process that started in the order of pids."""
-    words = tuple(command.split()) if isinstance(command, str) else tuple(command)
-    more = {"start_time_seconds": float(pid), "user": "alice", **more}
-    return ProcessReading(
-        monotonic_seconds=1.0,
-        pid=pid,
-        parent_pid=parent,
-        command=words,
-        environment=dict(environment or {}),
-        **more,
-    )
-
-
-def names(rank: int, size: int = 2, port: int = 29500, **more: str) -> dict[str, str]:
-    """What torchrun sets."""
-    return {
-        "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "WORLD_SIZE": str(size),
-        "MASTER_ADDR": "node",
-        "MASTER_PORT": str(port),
-        **more,
-    }
-
-
-def gpus(*pids: Sequence[int]) -> list[GpuReading]:
-    """One GPU for each list of pids."""
-    return [
-        GpuReading(
-            monotonic_seconds=1.0,
-            index=index,
-            uuid=f"GPU-{index}",
-            processes=tuple(GpuProcessReading(pid=pid, memory_bytes=1 << 30) for pid in on),
-        )
-        for index, on in enumerate(pids)
-    ]
-
-
-def torchrun(
-    base: int, parent: int = 1, port: int = 29500, workers: int = 2
-) -> list[ProcessReading]:
-    """A launcher at ``base``, its ranks at +1 and +2, their workers at +11… and +21…"""
-    found = [process(base, parent, "/venv/bin/python /venv/bin/torchrun train.py")]
-    for rank in range(2):
-        pid = base + 1 + rank
-        found.append(process(pid, base, environment=names(rank, port=port)))
-        for worker in range(workers):
-            number = base + 11 + 10 * rank + worker
-            found.append(process(number, pid, environment=names(rank, port=port)))
-    return found
+from support.grouping_gpus import names, torchrun
+from support.grouping_parts import gpus, process
 
 
 def roles(grouping: Grouping) -> dict[int, str]:
@@ -369,63 +307,6 @@ def test_lightning_starts_the_other_ranks_from_the_first() -> None:
     ]
 
 
-def test_a_rank_with_stray_contexts_is_on_the_gpu_with_most_memory() -> None:
-    devices = gpus([101, 102], [102])
-    stray = GpuProcessReading(pid=102, memory_bytes=1 << 20)
-    devices[0] = GpuReading(
-        monotonic_seconds=1.0,
-        index=0,
-        processes=(GpuProcessReading(pid=101, memory_bytes=1 << 30), stray),
-    )
-    ranks = only(group_jobs(torchrun(100, workers=0), devices)).ranks
-    assert [rank.gpu_index for rank in ranks] == [0, 1]
-
-
-def test_without_memory_the_local_rank_decides_among_the_gpus_it_is_on() -> None:
-    hidden = [
-        GpuReading(
-            monotonic_seconds=1.0,
-            index=index,
-            processes=tuple(GpuProcessReading(pid=pid) for pid in (101, 102)),
-        )
-        for index in (4, 5, 6)
-    ]
-    processes = [process(100, 1, "torchrun t.py")]
-    processes += [
-        process(101 + rank, 100, environment=names(rank, CUDA_VISIBLE_DEVICES="4,6"))
-        for rank in range(2)
-    ]
-    ranks = only(group_jobs(processes, hidden)).ranks
-    assert [rank.gpu_index for rank in ranks] == [4, 6]
-
-
-def test_graphics_and_the_mps_server_are_no_jobs() -> None:
-    devices = [
-        GpuReading(
-            monotonic_seconds=1.0,
-            index=0,
-            processes=(
-                GpuProcessReading(pid=100, kind="graphics"),
-                GpuProcessReading(pid=101, kind="mps"),
-                GpuProcessReading(pid=999),
-            ),
-        )
-    ]
-    processes = [process(100, 1, "Xorg"), process(101, 1, "x", name="nvidia-cuda-mps-server")]
-    assert group_jobs(processes, devices).jobs == ()
-
-
-def test_pids_of_a_namespace_are_matched_where_they_are_unique() -> None:
-    processes = [
-        process(100, namespace_pids=(100, 7)),
-        process(200, namespace_pids=(200, 8)),
-        process(300, namespace_pids=(300, 8)),
-    ]
-    grouping = group_jobs(processes, gpus([7], [8]))
-    assert [(job.ranks[0].pid, job.ranks[0].gpu_index) for job in grouping.jobs] == [(100, 0)]
-    assert grouping.local_pids == {7: 100}
-
-
 def test_a_parent_that_is_younger_is_another_process_of_that_pid() -> None:
     processes = [process(100, environment=names(0), start_time_seconds=500.0)]
     processes.append(process(101, 100, environment=names(0), start_time_seconds=400.0))
@@ -440,72 +321,3 @@ def test_a_lone_rank_variable_is_anybodys() -> None:
 def test_a_loop_of_parents() -> None:
     pair = [process(100, 101, start_time_seconds=1.0), process(101, 100, start_time_seconds=1.0)]
     assert len(group_jobs(pair, gpus([100])).jobs) == 1
-
-
-VALUES = st.sampled_from(["0", "1", "2", "", "x", "-1", "99999999999"])
-NAMES = st.sampled_from(
-    [
-        "RANK",
-        "LOCAL_RANK",
-        "WORLD_SIZE",
-        "SLURM_PROCID",
-        "SLURM_NTASKS",
-        "SLURM_JOB_ID",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "NODE_RANK",
-        "CUDA_VISIBLE_DEVICES",
-        "PMI_RANK",
-        "PMI_SIZE",
-    ]
-)
-COMMANDS = st.sampled_from(
-    ["python t.py", "torchrun t.py", "bash run.sh", "-bash", "", "python -c multiprocessing x"]
-)
-PROCESSES = st.lists(
-    st.builds(
-        process,
-        pid=st.integers(2, 12),
-        parent=st.integers(0, 12),
-        command=COMMANDS,
-        environment=st.dictionaries(NAMES, VALUES, max_size=6),
-        start_time_seconds=st.floats(0, 5),
-        environment_inherited=st.booleans(),
-    ),
-    max_size=10,
-    unique_by=lambda made: made.pid,
-)
-
-
-@given(PROCESSES, st.lists(st.lists(st.integers(2, 14), max_size=3), max_size=3))
-def test_any_processes_make_sound_jobs(
-    processes: list[ProcessReading], on: list[list[int]]
-) -> None:
-    grouping = group_jobs(processes, gpus(*on))
-    assert set(grouping.members) == {made.pid for made in processes}
-    ids = [job.id for job in grouping.jobs]
-    assert len(set(ids)) == len(ids)
-    ranks = [rank.pid for job in grouping.jobs for rank in job.ranks]
-    assert sorted(ranks) == sorted(
-        pid for pid, member in grouping.members.items() if member.role == "rank"
-    )
-    for job in grouping.jobs:
-        assert job.ranks
-        assert {rank.pid for rank in job.ranks} <= set(job.pids)
-    for member in grouping.members.values():
-        assert (member.rank_pid is not None) == (member.role == "worker")
-
-
-@given(PROCESSES, st.randoms())
-@pytest.mark.unmeasured
-def test_the_order_of_processes_does_not_matter(
-    processes: list[ProcessReading], random: Any
-) -> None:
-    shuffled = list(processes)
-    random.shuffle(shuffled)
-    assert group_jobs(processes, []).jobs == group_jobs(shuffled, []).jobs
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_nothing(count: int) -> None:
-    assert group_jobs([process(100)] * count, []).jobs == ()

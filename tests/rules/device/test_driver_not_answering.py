@@ -48,7 +48,7 @@ def test_driver_not_answering_for_long_is_an_error() -> None:
 def test_driver_not_answering_for_any_gpu_is_one_finding() -> None:
     found = play(lambda second: hung(second, *range(8)), 20).one("HW209")
     assert (found.subject.kind, found.subject.id) == ("node", "node17")
-    assert evidence(found, "gpus not answering").value == "8 of 8"
+    assert evidence(found, "gpus_not_answering").value == "8 of 8"
 
 
 def test_the_driver_as_a_whole_hangs() -> None:
@@ -60,7 +60,7 @@ def test_the_driver_as_a_whole_hangs() -> None:
 def test_the_driver_went_away() -> None:
     source = SourceStatus(name="nvml", status="failed", reason="the NVIDIA driver is not loaded")
     found = play(always(sources=[source]), 4).one("HW209")
-    assert evidence(found, "source nvml").value == "the NVIDIA driver is not loaded"
+    assert evidence(found, "nvml_source").value == "the NVIDIA driver is not loaded"
 
 
 @pytest.mark.parametrize(
@@ -108,5 +108,5 @@ def test_a_driver_that_hangs_before_it_lists_its_gpus_does_not_count_them() -> N
     )
     assert frame.gpus == ()
     (found,) = (each for each in Engine(make_rules()).judge(frame).findings if each.id == "HW209")
-    assert [each.signal for each in found.evidence] == ["age_seconds", "gpus known", "source nvml"]
+    assert [each.signal for each in found.evidence] == ["age_seconds", "gpus_known", "nvml_source"]
     assert found.evidence[1].value == "none: the driver hangs before it lists them"

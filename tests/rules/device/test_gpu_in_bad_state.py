@@ -25,8 +25,8 @@ def test_all_calls_fail(code: int, words: str) -> None:
     played = play(always(gpus={4: {"fault_code": code}}), 2)
     found = played.one("HW216")
     assert (found.subject.gpu, found.severity) == (4, "error")
-    assert evidence(found, "driver says").value.endswith(f"(code {code})")  # type: ignore[union-attr]
-    assert evidence(found, "failed calls").value == "all"
+    assert evidence(found, "driver_fault").value.endswith(f"(code {code})")  # type: ignore[union-attr]
+    assert evidence(found, "failed_calls").value == "all"
     assert words in found.next_step
     assert played.last.frame.gpus[4].status == "failed"
 
@@ -37,7 +37,7 @@ def test_single_calls_fail(code: int, severity: str) -> None:
     played = play(always(gpus={4: {"fault_code": code, "failed_calls": calls}}), 2)
     found = played.one("HW216")
     assert found.severity == severity
-    assert evidence(found, "failed calls").value == ", ".join(calls)
+    assert evidence(found, "failed_calls").value == ", ".join(calls)
     assert played.last.frame.gpus[4].status == "ok"
 
 

@@ -16,7 +16,7 @@ def errors(second: float, **more: Any) -> Changes:
 def test_uncorrectable_errors_since_the_start() -> None:
     found = play(errors, 6).one("HW204")
     assert (found.subject.gpu, found.severity) == (4, "warning")
-    count = evidence(found, "uncorrected errors")
+    count = evidence(found, "uncorrected_errors")
     assert (count.value, count.threshold, count.comparison) == (2.0, 1.0, "≥")
 
 
@@ -36,7 +36,7 @@ def test_uncorrectable_errors_with_a_second_witness(more: dict[str, Any], witnes
 def test_uncorrectable_errors_of_just_before_the_start() -> None:
     played = play(always(gpus={4: {"ecc_uncorrected": 2}}, xids=[xid(-90, 48, gpu=4)]), 1)
     found = played.one("HW204")
-    assert (found.severity, evidence(found, "uncorrected errors").value) == ("error", 2.0)
+    assert (found.severity, evidence(found, "uncorrected_errors").value) == ("error", 2.0)
     assert found.explained_by is not None
     other = play(always(gpus={4: {"ecc_uncorrected": 2}}, xids=[xid(-90, 63, gpu=4)]), 1)
     assert other.one("HW204").severity == "warning"
@@ -47,7 +47,7 @@ def test_uncorrectable_errors_since_the_driver_was_loaded_are_of_before_this_wat
     found = play(always(gpus={4: old}), 5).one("HW204")
     assert (found.name, found.severity) == ("memory error before this watch", "warning")
     assert evidence(found, "since").value == "before this watch"
-    assert evidence(found, "uncorrected errors").value == 9.0
+    assert evidence(found, "uncorrected_errors").value == 9.0
 
 
 def test_uncorrectable_errors_of_a_lifetime_are_history() -> None:

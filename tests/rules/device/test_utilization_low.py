@@ -41,8 +41,8 @@ def test_utilization_low_on_one_gpu() -> None:
     assert (own.threshold, own.comparison) == (0.35, "<")
     assert against.threshold == pytest.approx(0.85)
     assert against.comparison == "against"
-    assert evidence(found, "rank cpu_cores").value == pytest.approx(1.1)
-    assert evidence(found, "loader workers").value == 1
+    assert evidence(found, "rank_cpu_cores").value == pytest.approx(1.1)
+    assert evidence(found, "loader_workers").value == 1
 
 
 def test_peers_that_are_alike_are_not_reported() -> None:

@@ -16,7 +16,7 @@ def test_spinning_in_a_collective() -> None:
     assert first.severity == "error"
     assert evidence(first, "utilization_ratio").comparison == "≥"
     assert evidence(first, "sm_active_ratio").value == pytest.approx(0.03)
-    assert evidence(first, "power of its limit").value == pytest.approx(141 / 700)
+    assert evidence(first, "power_ratio").value == pytest.approx(141 / 700)
     assert (evidence(first, "power").value, evidence(first, "links").value) == ("flat", "silent")
 
 

@@ -42,7 +42,7 @@ def test_where_all_gpus_spin_counts_tell_who_is_missing() -> None:
 def test_ranks_that_wait_in_different_places() -> None:
     played = play(mismatch(BARRIER), 25)
     assert reported(played) == {"RUN404": VICTIM}
-    words = evidence(played.one("RUN404"), "waiting in different places").value
+    words = evidence(played.one("RUN404"), "places").value
     assert "rank 3: main (train.py:120)" in str(words)
     assert f"gputop stacks {rank_pid(VICTIM)} shows" in played.one("RUN404").next_step
 
@@ -77,7 +77,7 @@ def test_counts_of_collectives_name_the_rank_where_stacks_do_not(place: Stack | 
     assert reported(played) == {"RUN404": VICTIM}
     finding = played.one("RUN404")
     assert finding.confidence == 1.0
-    words = evidence(finding, "launched fewer collectives, by NCCL RAS").value
+    words = evidence(finding, "launched_collectives").value
     assert words == "rank 3: 1010, the most is 1011 (communicator 0xabc of 8)"
 
 
@@ -95,7 +95,7 @@ def test_a_rank_of_another_node_is_named_by_its_host() -> None:
     reading = communicator(*[1011] * GPUS, remote=("10.0.0.7", 1009))
     finding = play(counted(BACKWARD, reading), 25).one("RUN404")
     assert finding.subject.kind == "job"
-    words = evidence(finding, "launched fewer collectives, by NCCL RAS").value
+    words = evidence(finding, "launched_collectives").value
     assert "rank 8 on 10.0.0.7: 1009" in str(words)
     assert any(f"gputop stacks {rank_pid(rank)} shows" in finding.next_step for rank in ALL)
 
@@ -134,7 +134,7 @@ def test_the_probes_counts_name_the_rank() -> None:
     nothing = [None] * GPUS
     finding = play(probed(LATE, nothing), 25).one("RUN404")
     assert finding.subject.rank == VICTIM
-    words = evidence(finding, "launched fewer collectives, by the probe").value
+    words = evidence(finding, "launched_collectives").value
     assert words == "rank 3: 1010, the most is 1011 (group default, last all_reduce)"
     # With what DDP launches by itself only the group's own numbers differ.
     own = play(probed([7] * GPUS, LATE), 25).one("RUN404")

@@ -20,7 +20,7 @@ def test_it_is_information(stack: tuple[object, ...], others: tuple[object, ...]
 
 def test_the_users_own_word_is_told() -> None:
     finding = play(everybody(LOOPING, DOWNLOADING), 40).one("RUN427")
-    assert evidence(finding, "its own function").value == "download_shards"
+    assert evidence(finding, "own_function").value == "download_shards"
 
 
 @pytest.mark.unmeasured

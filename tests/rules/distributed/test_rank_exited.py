@@ -93,7 +93,7 @@ def test_of_a_job_that_died_as_a_whole_an_unseen_end_is_reported_by_its_page() -
     unseen = fallen((0.0, ENDED_BY_LAUNCHER), (0.5, {}), pages=(0, 1))
     played = play(unseen, 20)
     assert reported(played) == {"RUN424": 1}
-    assert evidence(played.one("RUN424"), "ended by").value == (
+    assert evidence(played.one("RUN424"), "ended_by").value == (
         "nobody saw how; it has left its page"
     )
     assert reported(play(fallen((0.0, {}), (0.5, {})), 20)) == {}, "they may have been done"
@@ -148,9 +148,9 @@ def test_the_first_rank_that_ended_is_named_with_the_reason() -> None:
     played = play(ended(signal=9, killed_by="the kernel's OOM killer"), 20)
     assert reported(played) == {"RUN424": VICTIM}
     finding = played.one("RUN424")
-    assert evidence(finding, "ended by").value == "signal 9 (SIGKILL)"
-    assert evidence(finding, "killed by").value == "the kernel's OOM killer"
-    assert evidence(finding, "others that ended after it").value == 1
+    assert evidence(finding, "ended_by").value == "signal 9 (SIGKILL)"
+    assert evidence(finding, "killed_by").value == "the kernel's OOM killer"
+    assert evidence(finding, "ended_after_it").value == 1
 
 
 def test_a_job_that_is_done_is_no_fault() -> None:
@@ -176,7 +176,7 @@ def left_behind(age: float = 200.0, *, others_live: bool = True) -> Callable[[fl
 def test_a_rank_that_died_before_anybody_looked_is_named() -> None:
     played = play(left_behind(), 3)
     assert reported(played) == {"RUN424": VICTIM}
-    assert evidence(played.one("RUN424"), "ended by").value == (
+    assert evidence(played.one("RUN424"), "ended_by").value == (
         "nobody saw how; it has left its page"
     )
     assert reported(play(left_behind(4900.0), 3)) == {"RUN424": VICTIM}, "the others still wait"
@@ -217,3 +217,19 @@ def test_a_rank_that_was_started_again_is_not_missed(again: bool) -> None:
         return Changes(probes=(dead,), without=() if again else (VICTIM,))
 
     assert reported(play(script, 10)) == ({} if again else {"RUN424": VICTIM})
+
+
+@pytest.mark.parametrize(("signal", "joined"), [(9, [1.0]), (11, [])])
+def test_kills_for_want_of_memory_stand_beside_one_that_was_killed_outright(
+    signal: int, joined: list[float]
+) -> None:
+    script = ended(signal=signal)
+
+    def short(second: float) -> Changes:
+        changes = script(second)
+        changes.cgroup = {"oom_kills": 3 + (second >= FROM)}
+        return changes
+
+    finding = play(short, 20).one("RUN424")
+    kills = [each.value for each in finding.evidence if each.signal == "oom_kills_since_start"]
+    assert kills == joined

@@ -17,7 +17,7 @@ LOCK = {"wait_channel": "futex_do_wait"}
 def test_who_sits_in_the_interpreters_exit_has_finished() -> None:
     finding = play(everybody(LOCK, IN_EXIT), 25).one("RUN426")
     assert finding.subject.rank == VICTIM
-    assert "exit of its interpreter" in str(evidence(finding, "has finished").value)
+    assert "exit of its interpreter" in str(evidence(finding, "has_finished").value)
     assert f"gputop stacks {rank_pid(VICTIM)}" in finding.next_step
 
 

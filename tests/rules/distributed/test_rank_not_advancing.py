@@ -59,7 +59,7 @@ IDLE = {"utilization_ratio": 0.0, "sm_active_ratio": None, "power_watts": 90.0}
 def test_ranks_whose_gpus_spin_wait_though_their_hosts_run() -> None:
     played = play(in_nccl(SLEEPING, IDLE), 40)
     assert reported(played) == {"RUN406": VICTIM}
-    assert evidence(played.one("RUN406"), "their GPUs").value == "only spin, with flat power"
+    assert evidence(played.one("RUN406"), "waiting_gpus").value == "only spin, with flat power"
     stopped = play(in_nccl({"state": "T"}, SPINS), 40)
     assert reported(stopped) == {"RUN423": VICTIM}
 
@@ -79,7 +79,7 @@ def test_an_error_after_a_minute_with_both_witnesses() -> None:
     finding = play(stall(SLEEPING, LOADING), FROM + 70).one("RUN406")
     assert finding.severity == "error"
     assert evidence(finding, "place").value == "load_batch (data.py:88)"
-    assert evidence(finding, "kept waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
+    assert evidence(finding, "kept_waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
     assert "data.py:88" in finding.next_step
 
 
@@ -116,7 +116,7 @@ def in_a_collective(ages: Mapping[str, Any], launched: Sequence[int]) -> Script:
 def test_who_spins_in_a_collective_waits_where_pages_tell_for_whom_and_how_long() -> None:
     finding = play(in_a_collective(LONG_AGO, LATE), 1).one("RUN406")
     assert (finding.subject.rank, finding.severity) == (VICTIM, "error")
-    assert evidence(finding, "kept waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
+    assert evidence(finding, "kept_waiting").value == "ranks 0, 1, 2, 4, 5, 6, 7"
     assert not play(in_a_collective(JUST_NOW, LATE), 1).ever() & RULES
     # Their pages say that they are inside of one, whatever the counts say.
     assert reported(play(in_a_collective(LONG_AGO, [1011] * GPUS), 1)) == {"RUN406": VICTIM}

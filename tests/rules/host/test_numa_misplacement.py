@@ -51,7 +51,7 @@ BOUND = {"cpus": "48-95", "allowed_nodes": (1,), "running_node": 1}
 def test_a_rank_bound_to_the_other_socket() -> None:
     found = play(placing(BOUND, utilization_ratio=0.7), 45).one("HST117")
     assert (found.subject.kind, found.subject.rank, found.subject.gpu) == ("rank", 2, 2)
-    assert (found.severity, evidence(found, "may run on CPUs").value) == ("warning", "48-95")
+    assert (found.severity, evidence(found, "allowed_cpu_list").value) == ("warning", "48-95")
 
 
 def test_where_the_gpu_is_busy_all_the_same_it_is_information() -> None:
@@ -61,12 +61,12 @@ def test_where_the_gpu_is_busy_all_the_same_it_is_information() -> None:
 def test_a_rank_that_runs_on_the_other_socket_though_it_need_not() -> None:
     odd = {"allowed_nodes": (0, 1), "running_node": 1}
     found = play(placing(odd, utilization_ratio=0.7), 75).one("HST117")
-    assert evidence(found, "runs elsewhere").value == 1.0
+    assert evidence(found, "runs_elsewhere_ratio").value == 1.0
 
 
 def test_memory_on_the_other_socket() -> None:
     found = play(placing({"memory_bytes": {0: GIB, 1: 9 * GIB}}), 45).one("HST117")
-    assert evidence(found, "memory near").value == pytest.approx(0.1)
+    assert evidence(found, "memory_near_ratio").value == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_process_in_d_state() -> None:
     found = play(in_d(), 31).one("HST107")
     assert (found.subject.kind, found.subject.rank, found.severity) == ("process", 3, "warning")
     assert evidence(found, "wait_channel").value == "rpc_wait_bit_killable"
-    assert evidence(found, "waits for").value == "network file system"
+    assert evidence(found, "waits_for").value == "network file system"
     assert "file server" in found.next_step
 
 

@@ -40,6 +40,6 @@ def test_the_file_that_a_rank_waits_for_is_named() -> None:
 def test_a_child_that_is_dead_is_told_beside_the_pipe() -> None:
     dead = stall({"wait_channel": "anon_pipe_read"}, LOADING, workers={"state": "Z"})
     finding = play(dead, 25).one("HST125")
-    assert "is a zombie" in str(evidence(finding, "dead child").value)
+    assert "is a zombie" in str(evidence(finding, "dead_child").value)
     alive = play(stall({"wait_channel": "anon_pipe_read"}, LOADING), 25).one("HST125")
-    assert all(each.signal != "dead child" for each in alive.evidence)
+    assert all(each.signal != "dead_child" for each in alive.evidence)

@@ -29,20 +29,20 @@ def test_too_few_cores_by_the_mask_that_all_share() -> None:
         always(processes={pid: {"allowed_cpus": 16} for pid in pids}), 31, interval=2.0
     ).one("HST111")
     assert (found.subject.kind, found.severity) == ("job", "info")
-    cores = evidence(found, "cores available")
+    cores = evidence(found, "available_cpu_cores")
     assert (cores.value, cores.threshold, cores.comparison) == (16, 20, "<")
 
 
 def test_too_few_cores_by_the_mask_of_each() -> None:
     masks = {rank_pid(index): {"allowed_cpus": 1} for index in range(GPUS)}
     found = play(always(processes=masks), 31, interval=2.0).one("HST111")
-    assert evidence(found, "cores available").value == 8
+    assert evidence(found, "available_cpu_cores").value == 8
     assert evidence(found, "allowed_cpus").value == 1
 
 
 def test_too_few_cores_by_the_quota() -> None:
     found = play(always(cgroup={"cpu_quota_cores": 12.0}), 31, interval=2.0).one("HST111")
-    assert evidence(found, "cores available").value == 12
+    assert evidence(found, "available_cpu_cores").value == 12
 
 
 def test_too_few_cores_that_ranks_wait_for_is_a_warning() -> None:
@@ -94,8 +94,8 @@ def pressed(job: float | None, node: float) -> Script:
 @pytest.mark.parametrize(
     ("job", "node", "severity", "signal"),
     [
-        (0.4, 0.0, "warning", "CPU pressure of its group"),
-        (0.0, 0.4, "info", "CPU pressure of its group"),
+        (0.4, 0.0, "warning", "cgroup_pressure_cpu_ratio"),
+        (0.0, 0.4, "info", "cgroup_pressure_cpu_ratio"),
         (None, 0.4, "warning", "pressure_cpu_ratio"),
         (None, 0.0, "info", "pressure_cpu_ratio"),
     ],
@@ -140,7 +140,7 @@ def test_a_process_that_sleeps_needs_no_cores() -> None:
 def test_a_process_that_fills_its_cores_or_waits_for_one(cores: float, delay: float) -> None:
     found = play(off_the_gpu(cores, delay), 40).one("HST111")
     assert found.severity == "warning"
-    assert evidence(found, "cores used").value == pytest.approx(cores)
+    assert evidence(found, "used_cpu_cores").value == pytest.approx(cores)
 
 
 def beside(
@@ -203,7 +203,7 @@ def test_neighbors_that_take_the_cores_are_named_and_the_job_is_not_at_fault() -
         "host",
         "warning",
     )
-    assert evidence(found, "who takes them").value == (
+    assert evidence(found, "taken_by").value == (
         "pid 71 stress-ng 0.9 cores, pid 72 stress-ng 0.8 cores, pid 73 stress-ng 0.1 cores and 1 more"
     )
     assert "more cores" not in found.next_step
@@ -217,7 +217,7 @@ def test_neighbors_that_hardly_slow_it_are_information() -> None:
 
 def test_neighbors_of_whom_nothing_is_known_are_other_processes() -> None:
     found = play(beside(1.8, users=[]), 45).one("HST111")
-    assert evidence(found, "who takes them").value == "other processes"
+    assert evidence(found, "taken_by").value == "other processes"
 
 
 def test_neighbors_on_the_cores_of_its_mask_while_the_rest_of_the_node_is_idle() -> None:

@@ -30,7 +30,7 @@ def over_ethernet(
 
 def test_collectives_over_ethernet() -> None:
     found = play(over_ethernet(2e9, 2e9, environment={"NCCL_IB_DISABLE": "1"}), 40).one("LNK512")
-    assert evidence(found, "NCCL_IB_DISABLE").value == "1"
+    assert evidence(found, "nccl_ib_disable").value == "1"
     assert "NCCL_IB_DISABLE" in found.next_step
 
 

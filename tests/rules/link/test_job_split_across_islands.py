@@ -13,8 +13,8 @@ from support.rules_scenes import BEGAN, Script, always, evidence, play
 def test_a_job_split_across_islands() -> None:
     found = play(islands(), 30).one("LNK505")
     assert (found.subject.kind, found.severity) == ("job", "warning")
-    assert evidence(found, "NVLink islands").value == "A: GPU 0, 1, 2, 3 | B: GPU 4, 5, 6, 7"
-    assert evidence(found, "PCIe of its limit").value == pytest.approx(20e9 / 63.015e9, rel=0.01)
+    assert evidence(found, "nvlink_islands").value == "A: GPU 0, 1, 2, 3 | B: GPU 4, 5, 6, 7"
+    assert evidence(found, "pcie_of_limit_ratio").value == pytest.approx(20e9 / 63.015e9, rel=0.01)
     assert found.next_step == (
         "Split the process groups so that ranks 0, 1, 2, 3 and ranks 4, 5, 6, 7 stay together."
     )
@@ -44,4 +44,4 @@ def test_where_even_pcie_is_refused_the_evidence_says_so() -> None:
         return ("ok", "ok") if near else ("chipset not supported", "not supported")
 
     found = play(islands(peers=peers), 30).one("LNK505")
-    assert evidence(found, "peer access between them").value == "chipset not supported"
+    assert evidence(found, "peer_access").value == "chipset not supported"

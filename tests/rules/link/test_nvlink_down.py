@@ -16,8 +16,8 @@ def test_nvlink_that_goes_down() -> None:
     played = play(linked(lambda second: {"down": (4,)} if second >= 10 else {}), 20)
     found = played.one("LNK503")
     assert (found.subject.id, found.severity) == ("gpu3 nvlink", "error")
-    assert evidence(found, "links down").value == "4 to 00000000:05:00.0"
-    assert (evidence(found, "NVLinks up").value, evidence(found, "NVLinks up").threshold) == (5, 6)
+    assert evidence(found, "links_down").value == "4 to 00000000:05:00.0"
+    assert (evidence(found, "nvlinks_up").value, evidence(found, "nvlinks_up").threshold) == (5, 6)
     assert played.active_from("LNK503") == 10
 
 

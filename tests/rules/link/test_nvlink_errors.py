@@ -26,7 +26,7 @@ def test_links_that_tell_of_no_errors_leaves_the_rule_not_evaluated() -> None:
 
 def test_nvlink_replays() -> None:
     found = play(linked(lambda second: {"replay_errors": int(second >= 10)}), 20).one("LNK504")
-    assert (found.subject.id, evidence(found, "worst link").value) == ("gpu3 nvlink", "2")
+    assert (found.subject.id, evidence(found, "worst_link").value) == ("gpu3 nvlink", "2")
 
 
 def test_nvlink_checksum_errors_at_a_high_rate() -> None:

@@ -15,8 +15,8 @@ def test_nvlink_that_is_up_and_refused() -> None:
     played = play(script, 30)
     found = played.one("LNK514")
     assert (found.subject.kind, found.severity) == ("job", "warning")
-    assert evidence(found, "pairs refused").value == 28
-    assert evidence(found, "peer access over NVLink").value == "disabled by a registry key"
+    assert evidence(found, "pairs_refused").value == 28
+    assert evidence(found, "nvlink_peer_access").value == "disabled by a registry key"
     assert "LNK505" not in played.ever(), "there is no island to be split over"
 
 

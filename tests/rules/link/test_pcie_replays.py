@@ -17,8 +17,8 @@ def test_pcie_replays() -> None:
     found = play(replaying(1.0), 60).one("LNK502")
     assert (found.subject.id, found.subject.gpu, found.severity) == ("gpu3 pcie", 3, "warning")
     # 0.15 a minute and lane for 2.5 GT/s, here 32 GT/s and 16 lanes.
-    assert evidence(found, "pcie_replays").threshold == pytest.approx(30.72)
-    assert evidence(found, "pcie_replays").value == pytest.approx(60.0, rel=0.05)
+    assert evidence(found, "pcie_replays_per_minute").threshold == pytest.approx(30.72)
+    assert evidence(found, "pcie_replays_per_minute").value == pytest.approx(60.0, rel=0.05)
 
 
 def test_the_limit_is_that_of_the_link_as_trained() -> None:

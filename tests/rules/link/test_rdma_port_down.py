@@ -57,7 +57,7 @@ def test_port_that_flaps() -> None:
 
     played = play(ports(odd), 100)
     found = played.one("LNK506")
-    assert (found.severity, evidence(found, "changes of state").value) == ("warning", 3.0)
+    assert (found.severity, evidence(found, "state_changes").value) == ("warning", 3.0)
     assert "comes and goes" in found.next_step
 
 

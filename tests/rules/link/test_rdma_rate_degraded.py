@@ -14,7 +14,7 @@ def test_rate_below_siblings() -> None:
     odd = from_second(0, rate_bytes_per_second=12.5e9, lanes=1)
     found = play(ports(odd), 12).one("LNK507")
     assert (found.subject.id, found.severity) == ("mlx5_0/1", "warning")
-    assert evidence(found, "trained as").value == "1X NDR"
+    assert evidence(found, "trained_as").value == "1X NDR"
     assert evidence(found, "rate_bytes_per_second").threshold == 50e9
 
 

@@ -31,7 +31,7 @@ SOON = {"LNK511": {"seconds": 60.0}}
 def test_no_rdma_traffic() -> None:
     found = play(silent(), 80, overrides=SOON).one("LNK511")
     assert (found.subject.kind, found.severity) == ("job", "warning")
-    assert evidence(found, "ranks here").value == "8 of 32"
+    assert evidence(found, "local_ranks").value == "8 of 32"
 
 
 @pytest.mark.parametrize(

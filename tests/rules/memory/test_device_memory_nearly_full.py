@@ -18,7 +18,7 @@ def used(ratio: float) -> dict[str, Any]:
 def test_memory_nearly_full() -> None:
     found = play(always(gpus={1: used(0.985)}), 31, interval=2.0).one("MEM301")
     assert (found.subject.gpu, found.severity) == (1, "warning")
-    assert evidence(found, "memory used of available").value == pytest.approx(0.985)
+    assert evidence(found, "memory_used_of_available_ratio").value == pytest.approx(0.985)
 
 
 def test_memory_fairly_full_is_information() -> None:

@@ -160,4 +160,35 @@ def test_the_file_is_named() -> None:
 
     finding = play(locked, MINUTE).one("RUN406")
     assert evidence(finding, "file").value == "locks /data/cache.lock"
-    assert evidence(finding, "waits for").value == "a file lock"
+    assert evidence(finding, "waits_for").value == "a file lock"
+
+
+EVALUATING = frames("train.py:evaluate_model:88", "train.py:main:111")
+
+
+def looked_once(script: Script, at: float) -> Script:
+    """Its stack was taken once, and not again."""
+
+    def once(second: float) -> Changes:
+        changes = script(second)
+        changes.stacks = script(at).stacks if second >= at else []
+        return changes
+
+    return once
+
+
+@pytest.mark.parametrize("at", [None, FROM + 20])
+def test_busy_without_a_step_is_no_hang_where_its_own_name_is_of_long_work(
+    at: float | None,
+) -> None:
+    named = paged(hang(LOOPING, EVALUATING), "other")
+    assert reported(play(named if at is None else looked_once(named, at), MINUTE + 20)) == {}
+    unnamed = paged(hang(LOOPING, OWN), "other")
+    assert reported(play(unnamed if at is None else looked_once(unnamed, at), MINUTE + 20)) == {
+        "RUN406": 0
+    }
+
+
+def test_busy_without_a_step_is_judged_when_somebody_has_looked_or_nobody_may() -> None:
+    unseen = paged(hang(LOOPING, None), "other")
+    assert reported(play(unseen, MINUTE + 20)) == {}

@@ -101,7 +101,7 @@ def test_who_has_not_come_to_the_rendezvous_is_named_with_what_it_does(
 ) -> None:
     played = play(everybody(victim, OWN, others=RENDEZVOUS), 25)
     assert reported(played) == {rule: VICTIM}
-    words = str(evidence(played.one(rule), "the others wait in").value)
+    words = str(evidence(played.one(rule), "others_wait_in").value)
     assert "rendezvous" in words and "not joined" in words
 
 
@@ -109,7 +109,7 @@ def test_a_poll_loop_is_standing_still() -> None:
     lock = frames("filelock/_api.py:acquire:310", "train.py:main:9")
     played = play(polling(lock, RENDEZVOUS), FROM + 9)
     assert reported(played) == {"RUN406": VICTIM}
-    assert evidence(played.one("RUN406"), "waits for").value == "a file lock"
+    assert evidence(played.one("RUN406"), "waits_for").value == "a file lock"
     # In the middle of the training it may be an engine's turn: it gets more time.
     assert not play(polling(OWN, BARRIER), FROM + 7).ever()
     assert reported(play(polling(OWN, BARRIER), FROM + 20)) == {"RUN406": VICTIM}

@@ -73,6 +73,18 @@ def one(found: Graph) -> Cause:
         ),
         ("t1 still -> lock:a\n lock:a -> t2\n t2 still -> lock:b", {("still", "t2")}),
         ("r0 still -> r0", {("cycle", "r0")}),
+        # Through a lock that a waiting rank holds, though the others are in a meeting.
+        (
+            "r0 still -> M1\n M1 -> r1\n r1 still -> lock:a\n lock:a -> r0",
+            {("cycle", "r0 r1")},
+        ),
+        # A holder that stands still, works, or of whom nothing is known.
+        ("r0 still -> lock:a\n lock:a -> p1\n p1 still", {("still", "p1")}),
+        ("r0 still -> lock:a\n lock:a -> p1\n p1 busy 9", {("working", "p1")}),
+        ("r0 still -> lock:a\n lock:a -> p1\n p1 progress", {("working", "p1")}),
+        ("r0 still -> lock:a", {("still", "r0")}),
+        # Two that wait for the same lock have one cause.
+        ("r0 still -> lock:a\n r1 still -> lock:a\n lock:a -> p1\n p1 still", {("still", "p1")}),
         # A meeting that all have reached; not so where one has not.
         ("r0 still -> M1\n r1 still -> M1", {("all arrived", "r0 r1")}),
         ("r0 still -> M1\n r1 still -> M1\n M1 -> r2\n r2 still", {("still", "r2")}),
@@ -190,3 +202,23 @@ def test_paths_lead_one_way() -> None:
 def test_a_long_chain_is_followed() -> None:
     table = "\n".join(f"p{number} still -> p{number + 1}" for number in range(3000))
     assert ends(graph(table + "\np3000 still")) == {("still", "p3000")}
+
+
+def test_of_a_pipe_any_writer_is_enough_and_of_a_lock_all_holders_must_let_go() -> None:
+    table = "r0 still -> {on}\n{on} still -> c1 c2\n c1 still\n c2 busy 9"
+    piped = graph(table.format(on="pipe:a"), None, **{"pipe:a": {"any_of": True}})
+    assert ("working", "c2") in ends(piped)
+    (cause,) = [each for each in causes(piped) if each.waiters]
+    assert cause.end == "working"
+    locked = graph(table.format(on="lock:a"))
+    assert {each.end for each in causes(locked) if each.waiters} == {"still", "working"}
+
+
+def test_a_cycle_says_through_what_things_it_goes() -> None:
+    through = one(graph("r0 still -> lock:a\n lock:a -> r1\n r1 still -> pipe:b\n pipe:b -> r0"))
+    assert {each.id for each in through.things} == {"lock:a", "pipe:b"}
+    meetings = graph(
+        "r0 still -> M1\n M1 -> r1\n r1 still -> M2\n r2 still -> M2\n M2 -> r0",
+        {"M1": "r0 r1", "M2": "r0 r1 r2"},
+    )
+    assert one(meetings).things == ()

@@ -1,5 +1,6 @@
 """Ways to stand still for ever, each on a thing that can be named."""
 
+import ctypes
 import fcntl
 import multiprocessing
 import os
@@ -99,6 +100,56 @@ def baton(job):
     job.others_ready()
     while path.exists():
         time.sleep(0.1)
+
+
+def filelock(job):
+    """The package that most caches and downloads lock with."""
+    from filelock import FileLock
+
+    path = job.folder / f"hub-{job.rank}.lock"
+    job.outside(HOLDS_FLOCK, path)
+    job.others_ready()
+    FileLock(path).acquire()
+
+
+def file_baton(job):
+    """An extension of torch whose build was killed: its lock file is there still."""
+    from torch.utils.file_baton import FileBaton
+
+    path = job.folder / f"extension-{job.rank}" / "lock"
+    path.parent.mkdir()
+    path.touch()
+    job.others_ready()
+    FileBaton(str(path)).wait()
+
+
+def gil(job):
+    """A thread sleeps in a function of C that does not let go of the interpreter."""
+    library = ctypes.PyDLL(None)
+    thread = threading.Thread(target=lambda: library.sleep(3600), name="reader", daemon=True)
+    job.others_ready()
+    thread.start()
+    while True:
+        time.sleep(0.01)
+
+
+def mutexes(job):
+    """Two threads take two mutexes of C in opposite order."""
+    library = ctypes.CDLL(None)
+    first, second = (ctypes.create_string_buffer(64) for _ in range(2))
+    taken = threading.Event()
+
+    def backwards():
+        library.pthread_mutex_lock(second)
+        taken.set()
+        time.sleep(0.2)
+        library.pthread_mutex_lock(first)
+
+    library.pthread_mutex_lock(first)
+    threading.Thread(target=backwards, name="backwards", daemon=True).start()
+    taken.wait()
+    job.others_ready()
+    library.pthread_mutex_lock(second)
 
 
 def two_locks(job):

@@ -1,5 +1,6 @@
 """Healthy: long phases that make progress, and what is called like one."""
 
+import fcntl
 import io
 import os
 import socket
@@ -21,6 +22,14 @@ while True:
             time.sleep(0.05)
     except OSError:
         pass
+"""
+BUILDS = """
+import fcntl, sys, time
+file = open(sys.argv[1], "a")
+fcntl.flock(file, fcntl.LOCK_EX)
+print("builds", flush=True)
+while True:
+    compile("x = 1\\n" * 2000, "module", "exec")
 """
 
 
@@ -171,5 +180,50 @@ def saves_beside(job):
 
     threading.Thread(target=write, name="async-checkpoint", daemon=True).start()
     job.steps(FIRST_STEPS)
+    job.ready()
+    job.train()
+
+
+def waits_for_a_child(job):
+    """Another process of it prepares the data, without a word for minutes."""
+    job.steps()
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.close(reader)
+        burn(HOUR)
+        os._exit(0)
+    os.close(writer)
+    job.ready()
+    os.read(reader, 1)
+
+
+def watches_for_a_file(job):
+    """An evaluator that has done its work until the next checkpoint is there."""
+    job.steps()
+    job.ready()
+    while not (job.folder / "next-checkpoint").exists():
+        time.sleep(0.2)
+
+
+def builds_first(job):
+    """The odd rank wants what another process builds, under a lock; the others wait for it."""
+    import torch.distributed as dist
+
+    job.steps()
+    if job.odd:
+        path = job.folder / "build.lock"
+        job.outside(BUILDS, path)
+        job.ready()
+        with open(path, "a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+    dist.barrier()
+    job.train()
+
+
+def has_ended_children(job):
+    """A helper has done its work, well, and nobody has asked for its end."""
+    if os.fork() == 0:
+        os._exit(0)
+    job.steps()
     job.ready()
     job.train()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gputop.probes.collector.registry import LINES
+
 from nvml.simulated import SimulatedNvml
 
 
@@ -85,6 +87,20 @@ def test_without_a_driver_a_process_can_still_be_examined() -> None:
     assert "NVML is absent, the NVIDIA driver is not loaded: modprobe nvidia" in here.stderr
     assert here.stdout.count("\nsources\n") == 1
     assert (own.returncode, own.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("pid", [(), (str(os.getpid()),)], ids=["the node", "a process"])
+def test_every_source_is_there_with_its_state_and_why_it_gives_nothing(
+    pid: tuple[str, ...],
+) -> None:
+    with SimulatedNvml("h100x8", {"fault.nvmlInit_v2.system": "DRIVER_NOT_LOADED"}) as node:
+        found = states(doctor(*pid, node=node).stdout)
+    assert found.keys() == {line.name for line in LINES}
+    for state, reason in found.values():
+        assert state in ("ok", "absent", "unsupported", "denied")
+        assert bool(reason) is (state != "ok")
+    assert found["host"] == ("ok", "")
+    assert found["nvml"][0] == "absent"
 
 
 def test_of_a_job_a_rank_is_examined_whatever_leads_to_it(tmp_path: Path) -> None:

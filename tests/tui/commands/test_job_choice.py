@@ -171,7 +171,7 @@ def test_the_only_job_is_taken(tmp_path: Path) -> None:
     frame = msgspec.json.decode(done.stdout)
     ranks = [rank for job in frame["jobs"] for rank in job["ranks"]]
     # Those whose probe's page outlived them are reported for a day.
-    (rank,) = [rank for rank in ranks if rank["ended_age_seconds"] is None]
+    (rank,) = [rank for rank in ranks if rank["exited_age_seconds"] is None]
     assert f"the only job here: pretrain.py, pid {rank['pid']}" in done.stderr
 
 

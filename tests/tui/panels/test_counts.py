@@ -40,14 +40,14 @@ def test_one_count_everywhere(scenario: str) -> None:
     assert +first == +small == on_main(judged)
     screen = FindingScreen()
     title = text_of(screen.draw(view(judged), 132, 40).lines[1])
-    reported = re.search(r"(\d+) causes? of (\d+) active · (\d+) suspected · (\d+) cleared", title)
+    reported = re.search(r"(\d+) causes? of (\d+) active · (\d+) pending · (\d+) cleared", title)
     if reported is None:
         assert not listed(view(judged)) and not first.total()
         return
     causes, *others = map(int, reported.groups())
     assert causes == first.total()
     states = Counter(finding.state for finding in judged.findings)
-    assert others == [states["active"], len(judged.suspected), states["cleared"]]
+    assert others == [states["active"], len(judged.pending_causes), states["cleared"]]
     assert states.total() == len(listed(view(judged)))
 
 
@@ -62,9 +62,9 @@ def test_symptoms_to_come_of_what_is_active_are_not_suspected() -> None:
     for more, many in ((), 0), ((other,), 1):
         judged = msgspec.structs.replace(judgement(), findings=(cause, *symptoms, *more))
         main = "\n".join(text_of(line) for line in draw(view(judged), 132, 42).lines)
-        assert re.findall(r"(\d+) suspected", main) == ([str(many)] if many else [])
+        assert re.findall(r"(\d+) pending", main) == ([str(many)] if many else [])
         title = text_of(FindingScreen().draw(view(judged), 132, 40).lines[1])
-        assert f"{many} suspected" in title
+        assert f"{many} pending" in title
 
 
 def test_a_filter_says_that_not_all_are_counted() -> None:

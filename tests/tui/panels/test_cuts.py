@@ -192,7 +192,7 @@ async def test_enter_opens_the_most_urgent_finding_where_it_is_about_no_gpu() ->
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen.name == "findings"
-        assert "HST111 too few cores" in "\n".join(map(text_of, on_screen(app)))
+        assert "HST110 cgroup CPU throttling" in "\n".join(map(text_of, on_screen(app)))
 
 
 async def test_why_a_gpu_does_not_answer_is_whole_on_its_screen() -> None:

@@ -17,7 +17,7 @@ FRAMES = played("straggler")[:2]
 
 def rows(judged: Judgement, width: int, *, shaded: bool = False) -> list[str]:
     shown = view(judged, shaded=shaded)
-    return [text_of(line) for line in ledger_block(shown, judged.accounts, width, 2).lines]
+    return [text_of(line) for line in ledger_block(shown, judged.minutes, width, 2).lines]
 
 
 def named(row: str) -> list[str]:
@@ -30,7 +30,7 @@ def test_each_row_names_what_it_lost_most_of(width: int, shaded: bool) -> None:
     for judged in FRAMES:
         odd, others = rows(judged, width, shaded=shaded)
         assert {"compute", "data"} <= set(named(odd))
-        assert {"compute", "comm"} <= set(named(others))
+        assert {"compute", "wait"} <= set(named(others))
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -40,7 +40,7 @@ def test_what_is_named_stays_from_frame_to_frame(width: int) -> None:
 
 
 def test_the_letters_of_a_bar_are_explained_as_far_as_there_is_room() -> None:
-    for row in rows(FRAMES[0], 88, shaded=True):
+    for row in rows(FRAMES[0], 92, shaded=True):
         bar = re.search(r"█\S*", row)
         assert bar is not None
         assert all(f"{letter} " in row for letter in set(bar[0]))

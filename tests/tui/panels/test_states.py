@@ -214,7 +214,7 @@ async def test_help_scrolls_in_the_smallest_terminal() -> None:
             await pilot.press("pagedown")
             await pilot.pause()
             seen += text(app)
-        for said in ("Keys", "Marks", "gone, or nothing found", "Utilization in %"):
+        for said in ("Keys", "Marks", "cleared, or nothing found", "Utilization in %"):
             assert said in seen
 
 

@@ -28,20 +28,20 @@ def first_line(ended_age_seconds: float | None, width: int = 160) -> str:
 
 def test_a_job_that_runs_has_its_step_and_pace() -> None:
     line = first_line(None)
-    assert "8 ranks" in line and "s/step" in line and "died" not in line
+    assert "8 ranks" in line and "s/step" in line and "ended" not in line
 
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_a_job_that_died_has_no_pace(width: int) -> None:
     line = first_line(40.0, width)
-    assert "died 40 s ago" in line
+    assert "ended 40 s ago" in line
     assert "s/step" not in line
 
 
 def test_a_job_that_died_long_ago_is_no_news() -> None:
     line = first_line(61.0)
     (job,) = judgement().frame.jobs
-    assert "died" not in line and job.name not in line
+    assert "ended" not in line and job.name not in line
 
 
 def several(count: int, **how: Any) -> str:

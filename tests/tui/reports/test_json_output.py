@@ -25,11 +25,12 @@ from gputop.probes.model.sample import SourceStatus
 from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
-from gputop.rules.finding import Judgement
+from gputop.rules.finding import Evidence, Judgement
 from gputop.tui.commands.diagnose import as_json as diagnosis_json
 from gputop.tui.commands.doctor import Findings
 from gputop.tui.commands.doctor import as_json as doctor_json
 from gputop.tui.commands.job_choice import as_json as jobs_json
+from gputop.tui.drawing.finding_words import evidence_text
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.panels.ledger import ledger_block
 from gputop.tui.reports.json_output import (
@@ -46,8 +47,17 @@ from support.tui_watch import UNIX, played, view
 
 JSON = Path(__file__).parents[2] / "fixtures/json"
 ENVELOPE = {
-    *("schema_version", "findings", "rules_not_evaluated", "jobs", "ledger", "last_minute"),
-    *("seen_duration_seconds", "entries", "missing"),
+    *(
+        "schema_version",
+        "findings",
+        "rules_not_evaluated",
+        "jobs",
+        "ledger",
+        "last_minute",
+        "watch",
+    ),
+    *("seen_duration_seconds", "unseen_duration_seconds", "since_timestamp_seconds"),
+    *("entries", "missing"),
     *("python_version", "torch_version", "page", "steps_total", "instruments", "pid"),
 }
 """Keys that are no field of a record of ours."""
@@ -278,7 +288,25 @@ def test_evidence_names_the_public_field() -> None:
     assert public_signal("pcie_replays_since_start") == "pcie_replays_since_first_seen"
     assert public_signal("busy_seconds") == "busy_duration_seconds"
     assert public_signal("utilization_ratio") == "utilization_ratio"
-    assert public_signal("delay of the others in a step") == "delay of the others in a step"
+    assert public_signal("others_delay_ratio") == "others_delay_ratio"
+    assert public_signal("no_step_seconds") == "no_step_duration_seconds"
+    assert public_signal("age_seconds") == "age_seconds"
+
+
+def test_evidence_has_a_name_for_programs_and_words_for_people() -> None:
+    shown = Evidence(
+        signal="others_delay_ratio", label="delay of the others in a step", value=0.2, unit="ratio"
+    )
+    plain = Evidence(signal="run_delay_ratio", value=0.2, unit="ratio")
+    known = Evidence(signal="sm_clock_hertz", value=1e9, unit="hertz")
+    output = Output(Clock(0.0, 0.0))
+    printed = [decoded(output.encode_record(each)) for each in (shown, plain, known)]
+    assert [(each["signal"], each["label"]) for each in printed] == [
+        ("others_delay_ratio", "delay of the others in a step"),
+        ("run_delay_ratio", "run delay"),
+        ("sm_clock_hertz", "SM clock"),
+    ]
+    assert evidence_text(shown).startswith("delay of the others in a step 20 %")
 
 
 @pytest.mark.parametrize(
@@ -286,7 +314,7 @@ def test_evidence_names_the_public_field() -> None:
 )
 def test_the_ledger_says_what_the_screen_shows(scenario: str) -> None:
     judgement = played(scenario)[1]
-    lines = ledger_block(view(judgement), judgement.accounts, 240, 99).lines
+    lines = ledger_block(view(judgement), judgement.minutes, 240, 99).lines
     rows = [text_of(line) for line in lines]
     shown = {row.split()[0]: dict(re.findall(r"(\w+) +(\d+) %", row)) for row in rows}
     frame = decoded(frame_json(judgement))

@@ -15,11 +15,20 @@ from gputop.rules.finding import Judgement
 from gputop.tui import screens
 from gputop.tui.app.app import GputopApp
 from gputop.tui.drawing.columns import Column, Layout, lay_out
-from gputop.tui.drawing.explanations import UNTITLED, Section, column_terms
+from gputop.tui.drawing.explanations import (
+    UNTITLED,
+    Section,
+    Term,
+    column_terms,
+    drawn_terms,
+    panel_text,
+)
 from gputop.tui.drawing.lines import left, spans_width, text_of
 from gputop.tui.panels import gpu_table, link_table, nvlink_table, process_table, rank_table
 from gputop.tui.panels.gpu_charts import CHARTS, title_of
 from gputop.tui.panels.gpu_facts import fact_lines
+from gputop.tui.panels.host_line import explained as host_explained
+from gputop.tui.panels.host_line import host_line
 from gputop.tui.panels.rank_facts import rank_fact_lines
 from gputop.tui.screens.help_screen import HelpScreen
 from gputop.tui.screens.picture_screen import PictureScreen
@@ -162,9 +171,9 @@ async def test_a_panel_without_room_is_not_explained() -> None:
 
 async def test_the_terms_of_the_topology_matrix_are_those_in_sight() -> None:
     wide = names(await explained(judgement("two-islands"), (132, 43), KEYS["topology"]))
-    assert {"island", "node", "rank", "cores", "mem near", "nearest card", "NVn", "SYS"} <= wide
+    assert {"island", "node", "rank", "CPUs", "mem near", "nearest card", "NVn", "SYS"} <= wide
     small = names(await explained(judgement("two-islands"), (60, 16), KEYS["links"]))
-    assert not {"island", "cores", "NVn"} & small
+    assert not {"island", "CPUs", "NVn"} & small
 
 
 @pytest.mark.parametrize(
@@ -232,3 +241,54 @@ async def test_a_mark_that_is_not_on_the_screen_is_not_explained() -> None:
         async with running(app, (132, 43)) as pilot:
             await press(pilot, "question_mark")
             assert any("held down by heat" in line for line in help_lines(app)) is expected
+
+
+@pytest.mark.parametrize("width", range(40, 260, 4))
+def test_the_host_line_is_explained_by_what_is_drawn_of_it(width: int) -> None:
+    shown = view(judgement())
+    host = shown.frame.host
+    assert host is not None
+    line = text_of(host_line(shown, width))
+    titles = {"CPU": "CPU ", "load": "load ", "mem": " GiB", "swap-in": "MB/s", "PSI": "PSI "}
+    drawn = {name for name, mark in titles.items() if mark in line}
+    drawn |= {"disk"} if "disk " in line else set()
+    drawn |= {"networks"} if any(f"{net.name} " in line for net in host.networks or ()) else set()
+    assert {term.name for term in host_explained(shown, width).terms} == drawn
+
+
+def test_where_only_the_pressure_of_memory_is_drawn_its_use_is_not_explained() -> None:
+    shown = view(judgement())
+    widths = [at for at in range(10, 120) if " mem " in text_of(host_line(shown, at))]
+    lines = {at: text_of(host_line(shown, at)) for at in widths}
+    pressure_alone = [at for at, line in lines.items() if "GiB" not in line]
+    assert pressure_alone
+    for at in pressure_alone:
+        assert "mem" not in {term.name for term in host_explained(shown, at).terms}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_drawn"),
+    [
+        ("loss", "0.31 s/step · loss 2.301", True),
+        ("loss", "loss_fn  train.py:3", False),
+        ("loss", "blossom", False),
+        ("swap", "swap-in 3 MB/s", False),
+        ("s/step", "0.31 s/step", True),
+        ("s/step", "tokens/step", False),
+        ("next:", "next: move it", True),
+        ("\u00b1", "0.31 s/step \u00b12.0 %", True),
+        ("odd", "3 odd", True),
+        ("odd", "oddly", False),
+    ],
+)
+def test_a_term_is_drawn_where_it_stands_as_whole_words(
+    name: str, text: str, is_drawn: bool
+) -> None:
+    assert bool(drawn_terms([Term(name, "")], text)) is is_drawn
+
+
+def test_the_text_of_a_panel_ends_where_the_next_one_begins() -> None:
+    text = "node · Step time\n── Job loss ── of two ──\nr0 loss\n── Step time ── p50 ──\nodd"
+    assert panel_text(text, "Step time") == "Step time ── p50 ──\nodd"
+    assert panel_text(text, "Job") == "Job loss ── of two ──\nr0 loss\n"
+    assert panel_text(text, "Topology") == ""

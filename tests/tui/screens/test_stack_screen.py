@@ -203,7 +203,7 @@ def test_a_refusal_names_its_remedy_and_the_threads_are_shown_instead() -> None:
 def test_a_dead_rank_says_so() -> None:
     judged = with_stacks("rank-died")
     shown = text(drawn(view(judged)))
-    assert "rank 5: it died" in shown
+    assert "rank 5: it exited" in shown
     assert "kill" not in shown
 
 

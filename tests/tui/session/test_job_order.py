@@ -70,7 +70,7 @@ def test_strangers_dead_jobs_are_nothing_to_who_asks_for_a_job() -> None:
     assert names(gone) == []
     line = first_line(gone)
     assert TRAIN.name in line and "ended 5.0 s ago" in line
-    assert "-c" not in line.replace(TRAIN.name, "") and "died" not in line
+    assert "-c" not in line.replace(TRAIN.name, "") and line.count("ended") == 1
 
 
 def test_the_job_asked_for_comes_first_also_when_others_are_larger_or_it_is_dead() -> None:
@@ -111,7 +111,7 @@ async def test_tabs_mark_the_dead() -> None:
     async with running(app) as pilot:
         await pilot.press("2")
         await pilot.pause()
-        assert "old.py 1 rank · died 48 min ago" in shown(app)
+        assert "old.py 1 rank · ended 48 min ago" in shown(app)
 
 
 async def test_both_screens_say_that_the_job_asked_for_has_ended() -> None:

@@ -182,3 +182,32 @@ def test_the_name_of_another_user() -> None:
     with running("sleep", "60", user=65534, extra_groups=[]) as pid:
         found = until(source(pid), lambda seen: pid in seen and seen[pid].name == "sleep")
         assert found[pid].user in ("nobody", "65534")
+
+
+LEAVES_ZOMBIES = """
+import os, sys, time
+for how in sys.argv[1:]:
+    if os.fork() == 0:
+        if how.startswith("-"):
+            os.kill(os.getpid(), int(how[1:]))
+        os._exit(int(how))
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+def test_children_that_nobody_has_asked_for_are_there_with_how_they_ended() -> None:
+    with running(sys.executable, "-c", LEAVES_ZOMBIES, "-9", "0", "3") as pid:
+        read = source(pid)
+        found = until(
+            read,
+            lambda seen: (
+                [each.state for each in seen.values() if each.parent_pid == pid] == ["Z"] * 3
+            ),
+        )
+        children = [each for each in found.values() if each.parent_pid == pid]
+        ends = {(each.exit_signal, each.exit_code) for each in children}
+        assert ends == {(9, None), (None, 0), (None, 3)}
+        assert (found[pid].exit_signal, found[pid].exit_code) == (None, None)
+        (job,) = [job for job in group_jobs(tuple(found.values()), ()).jobs if job.ranks]
+        assert set(job.ranks[0].workers) == {each.pid for each in children}

@@ -112,14 +112,15 @@ def test_what_a_shell_started_beside_a_program_without_a_rank_is_not_read(tree: 
         (("python", "pt_gloo_runloop"), True, True),
         (("python", "cuda-EvtHandlr", "pt_nccl_watchdg"), True, True),
         (("python", "pt_autograd_0"), True, False),
-        (("python", "pt_gloo_runloop"), False, False),
+        (("python", "pt_gloo_runloop"), False, True),
+        (("python", "pt_autograd_0"), False, False),
         ((), True, False),
     ],
 )
 def test_a_process_group_is_known_by_its_threads(
     tree: ProcTree, threads: tuple[str, ...], spawned: bool, expected: bool
 ) -> None:
-    """Only of what multiprocessing started: others have hundreds of threads, and names."""
+    """Whoever started it: its own words for its rank may stand nowhere."""
     fork = [
         "python",
         "-c",
@@ -214,7 +215,7 @@ def test_zombie_and_kernel_thread_seen_first(tree: ProcTree) -> None:
     tree.process(80, state="Z", command=[])
     tree.process(81, command=[], flags=0x200000)
     readings = Reader(tree, 80, 81)()
-    assert readings[80].missing["command"] == "the process has ended"
+    assert readings[80].missing["command"] == "the process has exited"
     assert readings[81].missing["command"] == "it is a thread of the kernel"
 
 
@@ -301,3 +302,40 @@ def test_hidden_processes_are_reported_from_none(
     assert Reader(tree)() == {}
     with pytest.raises(SourceDenied, match="hidepid"):
         Reader(tree, 80)()
+
+
+def test_a_title_over_command_line_and_environment(tree: ProcTree) -> None:
+    """As setproctitle leaves a worker of Ray's: what is gone is told as gone, what is left tells the job."""
+    tree.process(70, name="raylet", command=["/opt/ray/raylet"], children=[80])
+    tree.process(80, parent=70, name="ray::Train", command=["ray::Train.run"])
+    tree.write("proc/80/cmdline", b"ray::Train.run" + b"\0" * 40)
+    tree.write("proc/80/environ", b"\0" * 400)
+    tree.link("proc/80/exe", "/opt/env/bin/python3.11")
+    tree.link("proc/80/fd/1", f"/tmp/ray/logs/worker-{'ab' * 28}-01000000-80.out")
+    worker = Reader(tree, 80)()[80]
+    assert (worker.titled, worker.command, worker.ray_job) == (
+        True,
+        ("ray::Train.run",),
+        "01000000",
+    )
+    assert worker.missing["environment"] == "a title was written over its environment"
+
+
+@pytest.mark.parametrize(
+    ("command", "program", "titled"),
+    [
+        (("ray::train", "train.py"), "/usr/bin/python3", True),
+        (("ray::train",), "/usr/bin/python3.12 (deleted)", True),
+        (("python", "train.py"), "/usr/bin/python3", False),
+        (("./a.out",), "/home/a.out", False),
+        (("./a.out",), None, False),
+    ],
+)
+def test_a_title_is_what_the_program_is_not(
+    tree: ProcTree, command: tuple[str, ...], program: str | None, titled: bool
+) -> None:
+    tree.process(80, command=command, environment={"RANK": "1"})
+    if program is not None:
+        tree.link("proc/80/exe", program)
+    read = Reader(tree, 80)()[80]
+    assert (read.titled, read.environment) == (titled, {"RANK": "1"})

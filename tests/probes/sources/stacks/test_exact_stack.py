@@ -96,7 +96,7 @@ def test_one_without_python_is_reported_and_goes_on() -> None:
 def test_one_that_has_ended() -> None:
     with subprocess.Popen(["true"]) as ended:
         os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
-        assert "has ended" in refused(ended.pid, 1.0)
+        assert "has exited" in refused(ended.pid, 1.0)
 
 
 def test_the_pause_grows_with_the_threads() -> None:

@@ -1,0 +1,1 @@
+"""INP 7xx: why a job waits for its data."""

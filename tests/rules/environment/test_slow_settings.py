@@ -1,0 +1,78 @@
+"""Settings of debugging and of other machines, each with what it does here."""
+
+from __future__ import annotations
+
+import pytest
+
+from gputop.probes.model.host_readings import NetworkReading
+
+from support.rules_scenes import GPUS, Changes, Script, play, port, rank_pid
+
+ETH = NetworkReading(name="eth0", rx_bytes=0, tx_bytes=0, up=True)
+BASE = {"WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "8", "OMP_NUM_THREADS": "1"}
+
+
+def with_settings(settings: dict[str, str], *, ports: bool = False, pressed: float = 0.0) -> Script:
+    def script(second: float) -> Changes:
+        variables = {**BASE, **settings}
+        variables = {name: value for name, value in variables.items() if value}
+        return Changes(
+            processes={
+                rank_pid(rank): {
+                    "environment": {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)}
+                }
+                for rank in range(GPUS)
+            },
+            ports=[port(second)] if ports else (),
+            host={"networks": (ETH,), "pressure_cpu_some_seconds": pressed * second},
+        )
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"CUDA_LAUNCH_BLOCKING": "1"}, "CUDA_LAUNCH_BLOCKING"),
+        ({"TORCH_DISTRIBUTED_DEBUG": "DETAIL"}, "TORCH_DISTRIBUTED_DEBUG=DETAIL"),
+        ({"NCCL_DEBUG": "TRACE"}, "NCCL_DEBUG=TRACE"),
+        ({"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}, "CUBLAS_WORKSPACE_CONFIG"),
+        ({"NCCL_P2P_DISABLE": "1"}, "NCCL_P2P_DISABLE"),
+        ({"NCCL_SHM_DISABLE": "true"}, "NCCL_SHM_DISABLE"),
+        ({"NCCL_SOCKET_IFNAME": "ib0"}, "NCCL_SOCKET_IFNAME=ib0"),
+    ],
+)
+def test_each_is_named(settings: dict[str, str], named: str) -> None:
+    found = play(with_settings(settings), 20).one("ENV602")
+    assert found.severity == "info"
+    (setting,) = [str(each.value) for each in found.evidence]
+    assert setting.startswith(named)
+
+
+def test_rdma_that_is_switched_off_counts_where_there_is_some() -> None:
+    off = {"NCCL_IB_DISABLE": "1"}
+    assert "ENV602" in play(with_settings(off, ports=True), 20).ids()
+    assert "ENV602" not in play(with_settings(off), 20).ids()
+
+
+def test_threads_count_where_cores_are_short() -> None:
+    unset = {"OMP_NUM_THREADS": ""}
+    assert "ENV602" in play(with_settings(unset, pressed=0.5), 20).ids()
+    assert "ENV602" not in play(with_settings(unset), 20).ids()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"CUDA_LAUNCH_BLOCKING": "0"},
+        {"NCCL_DEBUG": "WARN"},
+        {"NCCL_SOCKET_IFNAME": "eth"},
+        {"NCCL_SOCKET_IFNAME": "=eth0"},
+        {"NCCL_SOCKET_IFNAME": "^docker"},
+        {"NCCL_SOCKET_IFNAME": "ib0,eth0"},
+        {"TORCH_DISTRIBUTED_DEBUG": "INFO"},
+    ],
+)
+def test_near_misses(settings: dict[str, str]) -> None:
+    assert "ENV602" not in play(with_settings(settings), 20).ever()
