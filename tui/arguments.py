@@ -14,7 +14,7 @@ from ..rules.suggestion import suggestion
 from .console import values
 from .console.errors import UsageError
 from .console.output import say
-from .job_arguments import add_inject, add_probe, add_run, split_job
+from .job_arguments import WITH_VALUE, add_inject, add_probe, add_run, split_job
 from .output_arguments import add_recordings, add_serve, add_source, add_stream
 
 FORMATS = ("text", "json")
@@ -111,7 +111,7 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
     for position, word in enumerate(words):
         if skip:
             skip = False
-        elif word in ("--interval", "--format", "--rules", "--timeout", "-i"):
+        elif word in WITH_VALUE:
             skip = True
         elif word.removeprefix("-").isdecimal():
             words.insert(position, "attach")

@@ -75,7 +75,9 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         "record",
         help="keep what is seen, to replay it later",
         description="Watch this node without a screen and keep all samples and findings, in a new file each "
-        "hour, until it is interrupted. gputop replay NAME shows them as if they were now.",
+        "hour, until it is interrupted. After an hour a file is thinned: of ten seconds one sample stays, all phases, "
+        "and everything from two minutes before to one after each finding. gputop replay NAME shows it all as if it "
+        "were now. A node is recorded once at a time.",
         epilog="Exit codes: 0 all of it was kept, 2 it could not look or write, 64 wrong usage.",
         allow_abbrev=False,
     )
@@ -101,7 +103,13 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         "--max-size",
         type=values.size,
         metavar="BYTES",
-        help="of all of its files, such as 2G; the oldest are removed",
+        help="of all files of that name, such as 2G; the oldest are removed",
+    )
+    record.add_argument(
+        "--keep",
+        type=values.span,
+        metavar="TIME",
+        help="such as 90m, 24h or 7d: files that are older are removed",
     )
     record.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
     add_viewing(record, suppress=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,7 +67,10 @@ def test_a_real_node_and_no_secret_of_it(tmp_path: Path) -> None:
     secret = "hunter2-s3cr3t-key"
     job = [sys.executable, "-c", "import time; time.sleep(60)", "--api-key", secret]
     with subprocess.Popen(job, env={**os.environ, "WANDB_API_KEY": secret, "RANK": "0"}) as rank:
-        code, out, err = run("record", "run", str(rank.pid), "--for", "4", folder=tmp_path)
+        memory = tempfile.mkdtemp(dir="/dev/shm")  # the lock is not that of another recording here
+        words = ("record", "run", str(rank.pid), "--for", "4")
+        code, out, err = run(*words, folder=tmp_path, XDG_RUNTIME_DIR=memory)
+        shutil.rmtree(memory)
         rank.kill()
     assert code == 0, out + err
     recording = Recording(tmp_path / "run")
@@ -85,6 +90,34 @@ def test_looking_at_a_moment_of_it(tmp_path: Path) -> None:
         assert json.loads(out)["timestamp_seconds"] == BEGAN + 30
     code, out, _ = run("--once", "--from", "r.gtop", folder=tmp_path)
     assert "replay of node17" in out.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", ["run", "1234", "attach"])
+def test_a_recording_may_be_called_like_a_command_or_a_process(name: str, tmp_path: Path) -> None:
+    written(tmp_path / name, 20)
+    code, out, err = run(
+        "--once", "--from", name, "--at", "-5", "--format", "json", folder=tmp_path
+    )
+    assert (code, json.loads(out or "{}").get("timestamp_seconds")) == (0, BEGAN + 14), err
+
+
+def test_a_node_is_recorded_once_at_a_time(tmp_path: Path) -> None:
+    memory = tempfile.mkdtemp(dir="/dev/shm")
+    environment = {**os.environ, "XDG_RUNTIME_DIR": memory}
+    command = [sys.executable, "-m", "gputop", "record", "first"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment
+    ) as recorder:
+        assert recorder.stdout is not None
+        assert "records to first-*.gtop" in recorder.stdout.readline()
+        code, out, err = run(
+            "record", "second", "--for", "2", folder=tmp_path, XDG_RUNTIME_DIR=memory
+        )
+        recorder.terminate()
+        assert recorder.wait(LONG_SECONDS) == 0
+    shutil.rmtree(memory)
+    assert (code, out) == (2, "")
+    assert f"recorded already (pid {recorder.pid}, to {tmp_path / 'first'})" in err
 
 
 def _iso(seconds: float) -> str:
@@ -128,7 +161,9 @@ def test_a_part_of_it_to_hand_over(tmp_path: Path) -> None:
         (["cut", "nothing", "-o", "x"], 2, "there is no such recording"),
         (["--once", "--from", "r.gtop", "--at", "noon"], 64, "is no time"),
         (["--once", "--from", "r.gtop", "--at", "25:00"], 64, "is no time"),
-        (["--once", "--from", "r.gtop", "--at", "2001-01-01"], 2, "has nothing of 2001"),
+        (["--once", "--from", "r.gtop", "--at", "2001-01-01T00:00:00Z"], 2, "has nothing of 200"),
+        (["--once", "--from", "r.gtop", "--at", "2001-01-01"], 64, "has no zone"),
+        (["record", "run", "--keep", "soon"], 64, "is no time such as 90m, 24h or 7d"),
         (["--once", "--at", "12:00"], 64, "--at goes with --from"),
         (["record", "no/such/run", "--demo", "healthy"], 2, "No such file or directory"),
         (["record", "run", "--max-size", "3"], 64, "is no size"),
