@@ -18,6 +18,7 @@ import pytest
 
 from gputop.probes.recording.recording import Recording
 
+from support.own_signals import own_signals
 from support.recordings import BEGAN, written
 
 LONG_SECONDS = 60.0
@@ -39,7 +40,13 @@ def run(*words: str, folder: Path, **environment: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_is_whole_however_it_is_ended(how: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gputop", "record", "run", "--demo", "gpu-lost", "-i", "0.2"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as recorder:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=own_signals,  # noqa: PLW1509
+    ) as recorder:
         assert recorder.stdout is not None
         assert "records to run-*.gtop" in recorder.stdout.readline()
         time.sleep(2.0)
@@ -53,7 +60,13 @@ def test_it_is_whole_however_it_is_ended(how: signal.Signals, tmp_path: Path) ->
 
 def test_killed_it_loses_no_more_than_the_last_block(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gputop", "record", "run", "--demo", "healthy", "-i", "0.2"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as recorder:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=own_signals,  # noqa: PLW1509
+    ) as recorder:
         assert recorder.stdout is not None
         recorder.stdout.readline()
         time.sleep(3.0)

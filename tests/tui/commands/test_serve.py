@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from support.own_signals import own_signals
+
 PROMETHEUS, PROMTOOL = shutil.which("prometheus"), shutil.which("promtool")
 needs_prometheus = pytest.mark.skipif(
     not (PROMETHEUS and PROMTOOL), reason="no Prometheus here: apt install prometheus"
@@ -34,7 +36,12 @@ def gputop(*words: str) -> list[str]:
 def serving(*words: str) -> Iterator[str]:
     """A server on a free port, and its address."""
     command = gputop("serve", "--demo", "gpu-lost", "--listen", "127.0.0.1:0", *words)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=own_signals,  # noqa: PLW1509
+    ) as server:
         assert server.stdout is not None
         line = server.stdout.readline()
         assert "serves metrics at" in line
@@ -138,7 +145,7 @@ def test_tls_and_clients_that_are_known(tmp_path: Path) -> None:
 def test_a_file_for_node_exporter_is_whole_at_any_time(tmp_path: Path) -> None:
     file = tmp_path / "gputop.prom"
     command = gputop("serve", "--demo", "straggler", "--textfile", str(file), "-i", "0.2")
-    with subprocess.Popen(command) as server:
+    with subprocess.Popen(command, preexec_fn=own_signals) as server:  # noqa: PLW1509
         deadline = time.monotonic() + LONG_SECONDS
         while not file.exists() and time.monotonic() < deadline:
             time.sleep(0.1)
