@@ -222,7 +222,7 @@ def test_one_that_exits_while_its_stacks_are_taken() -> None:
     with running(sys.executable, "-c", SLEEPS.replace("600", "3")) as pid:
         done = run("stacks", str(pid))
     assert done.returncode in (0, 2)
-    sentences = ("leads to no training job", "has ended")
+    sentences = ("leads to no training job", "has exited")
     assert "rank 0" in done.stdout or any(words in done.stderr for words in sentences)
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def gputop(*words: str) -> list[str]:
 
 
 @contextmanager
-def serving(*words: str) -> Iterator[str]:
+def serving(*words: str) -> Generator[str, None, None]:
     """A server on a free port, and its address."""
     command = gputop("serve", "--demo", "gpu-lost", "--listen", "127.0.0.1:0", *words)
     with subprocess.Popen(
