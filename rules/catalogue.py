@@ -11,6 +11,7 @@ from .device.fan_stopped import FanStopped
 from .device.gpu_in_bad_state import GpuInBadState
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
+from .device.nvswitch_error import NvswitchError
 from .device.power_cap import PowerCap
 from .device.recovery_action import RecoveryAction
 from .device.row_remap_pending import RowRemapPending
@@ -44,13 +45,15 @@ from .environment.other_tenant import OtherTenant
 from .environment.persistence_mode_off import PersistenceModeOff
 from .environment.slow_settings import SlowSettings
 from .host.cpu_throttling import CpuThrottling
+from .host.disk_error import DiskError
+from .host.file_server_silent import FileServerSilent
 from .host.loader_deadlock import LoaderDeadlock
 from .host.numa_misplacement import NumaMisplacement
 from .host.open_files_near_limit import OpenFilesNearLimit
 from .host.process_in_d_state import ProcessInDState
 from .host.rank_blocked_in_io import RankBlockedInIo
 from .host.shared_memory_nearly_full import SharedMemoryNearlyFull
-from .host.storage_errors import StorageErrors
+from .host.stuck_in_kernel import StuckInKernel
 from .host.swapping_in import SwappingIn
 from .host.too_few_cores import TooFewCores
 from .input.copies_to_device_slow import CopiesToDeviceSlow
@@ -58,14 +61,15 @@ from .input.input_bound import InputBound
 from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
-from .link.bus_errors import BusErrors
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
 from .link.nvlink_errors import NvlinkErrors
 from .link.nvlink_refused import NvlinkRefused
+from .link.pcie_bus_error import PcieBusError
 from .link.pcie_link_degraded import PcieLinkDegraded
 from .link.pcie_replays import PcieReplays
+from .link.rdma_adapter_fault import RdmaAdapterFault
 from .link.rdma_congestion import RdmaCongestion
 from .link.rdma_port_down import RdmaPortDown
 from .link.rdma_rate_degraded import RdmaRateDegraded
@@ -76,6 +80,7 @@ from .link.tcp_retransmissions import TcpRetransmissions
 from .memory.allocation_retries import AllocationRetries
 from .memory.device_memory_nearly_full import DeviceMemoryNearlyFull
 from .memory.host_memory_limit import HostMemoryLimit
+from .memory.killed_for_memory import KilledForMemory
 from .memory.memory_creep import MemoryCreep
 from .memory.memory_fragmented import MemoryFragmented
 from .memory.memory_held_by_no_process import MemoryHeldByNoProcess
@@ -94,7 +99,9 @@ RULES: tuple[type[Rule], ...] = (
     RankBlockedInIo,
     OpenFilesNearLimit,
     SharedMemoryNearlyFull,
-    StorageErrors,
+    DiskError,
+    FileServerSilent,
+    StuckInKernel,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,
@@ -110,6 +117,7 @@ RULES: tuple[type[Rule], ...] = (
     GpuInBadState,
     RecoveryAction,
     BeyondRepair,
+    NvswitchError,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
     AllocationRetries,
@@ -119,6 +127,7 @@ RULES: tuple[type[Rule], ...] = (
     UnevenMemory,
     HostMemoryLimit,
     OutOfMemoryKill,
+    KilledForMemory,
     CollectiveMismatch,
     AllRanksWait,
     RankNotAdvancing,
@@ -154,7 +163,8 @@ RULES: tuple[type[Rule], ...] = (
     CollectivesOverEthernet,
     TcpRetransmissions,
     NvlinkRefused,
-    BusErrors,
+    PcieBusError,
+    RdmaAdapterFault,
     OtherTenant,
     SlowSettings,
     PersistenceModeOff,

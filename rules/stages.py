@@ -7,7 +7,7 @@ import re
 from ..probes.model.frame import Frame
 from ..probes.model.job_frames import JobFrame, RankFrame
 
-_PIPELINE = re.compile(r"(?:^|[^a-z])(?:pp|pipe|pipeline)(?:[^a-z]|$)", re.IGNORECASE)
+_PIPELINE = r"(?i:(?:^|[^a-z])(?:pp|pipe|pipeline)(?:[^a-z]|$))"
 """In the name of a process group: ``mesh_pp`` of torch, ``PIPELINE_MODEL_PARALLEL_GROUP`` of Megatron."""
 _POINT_TO_POINT = frozenset({"send", "recv", "batch_isend_irecv"})
 """Stages hand their activations on by these, and replicas of one model do not."""
@@ -30,7 +30,7 @@ def alike(job: JobFrame, frame: Frame) -> tuple[tuple[RankFrame, ...], ...]:
 def _stage(rank: RankFrame, frame: Frame) -> int | None:
     probe = frame.probe(rank.pid, rank.start_time_seconds)
     for each in probe.collectives if probe else ():
-        if rank.rank in each.ranks and len(each.ranks) > 1 and _PIPELINE.search(each.group):
+        if rank.rank in each.ranks and len(each.ranks) > 1 and re.search(_PIPELINE, each.group):
             return each.ranks.index(rank.rank)
     return None
 

@@ -13,13 +13,13 @@ from ..model.gpu_frames import GpuFrame, NvlinkFrame, stale_after_seconds
 from ..model.gpu_readings import GpuReading, gpu_source_name
 from ..model.job_frames import JobFrame, RankFrame
 from ..model.link_readings import PciPlace
+from ..model.pci_address import normal_bus_id
 from ..model.reading import Missing
 from ..model.sample import Sample
 from .counters import since
 from .extend import extend
 from .latched_faults import faults_at_start
 from .nvlink import derive_nvlinks, errors_since_start
-from .pci_levels import normal_bus_id
 from .rates import counter_rates
 from .topology import places_of
 from .unanswered_gpus import unanswered_gpus

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from ..model.gpu_readings import GpuReading
 from ..model.link_readings import PATH_LEVELS, PciPlace
-
-_DOMAIN_DIGITS = 4
+from ..model.pci_address import normal_bus_id
 
 
 class Linked(NamedTuple):
@@ -16,16 +15,6 @@ class Linked(NamedTuple):
 
     links: int
     through_switch: bool
-
-
-def normal_bus_id(bus_id: str | None) -> str | None:
-    """NVML's ``00000000:18:00.0`` as the kernel has it: ``0000:18:00.0``."""
-    if bus_id is None:
-        return None
-    domain, colon, rest = bus_id.lower().partition(":")
-    if not colon:
-        return bus_id.lower()
-    return f"{domain.lstrip('0').rjust(_DOMAIN_DIGITS, '0')}:{rest}"
 
 
 def path_level(one: PciPlace, two: PciPlace) -> str | None:

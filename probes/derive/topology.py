@@ -7,6 +7,7 @@ from string import ascii_uppercase
 
 from ..model.gpu_readings import GpuReading
 from ..model.link_readings import PEER_OK, PciPlace
+from ..model.pci_address import normal_bus_id
 from ..model.sample import Sample
 from ..model.topology_frames import (
     SELF,
@@ -17,7 +18,7 @@ from ..model.topology_frames import (
     PeerAccess,
     TopologyFrame,
 )
-from .pci_levels import Linked, groups_of, nearness, normal_bus_id, nvlink_pairs, path_level
+from .pci_levels import Linked, groups_of, nearness, nvlink_pairs, path_level
 
 
 def makes_topology(sample: Sample) -> object:

@@ -14,7 +14,7 @@ from .gpu_frames import GpuFrame
 from .gpu_readings import XidReading
 from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
-from .kernel_readings import KernelEventReading
+from .kernel_log import KernelLogFrame
 from .link_frames import LinkFrame, PortFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
@@ -73,8 +73,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     pending_exits: tuple[ExitedRank, ...] = ()
     """Ranks that are not there any more, and of whose end nothing is known yet."""
     xids: tuple[XidReading, ...] = ()
-    kernel_events: tuple[KernelEventReading, ...] = ()
-    """Lines of the kernel log, of the last week at most, Xids left out."""
+    """Of the driver's events and of the kernel log, each once."""
+    kernel_log: tuple[KernelLogFrame, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
     starvation: Starvation | None = None
     """That the collector was not run for much of the time since the frame before."""

@@ -43,7 +43,7 @@ class ExitReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     code: int | None = None
     """With which it ended itself."""
     killed_by: str = ""
-    """Who sent the signal, in words, where that is known: the kernel's OOM killer…"""
+    """Who sent the signal, in words: in recordings from before the kernel log was a source of its own."""
     missing: Missing = {}
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
-from .kernel_readings import KernelEventReading
+from .kernel_log import KernelLogReading
 from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
 from .probe_readings import ProbeReading
 from .process_readings import LimitsReading, ProcessReading
@@ -80,7 +80,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     """Of control groups."""
     limits: tuple[LimitsReading, ...] = ()
     """Of ranks and their children."""
-    kernel_events: tuple[KernelEventReading, ...] = ()
+    kernel_log: tuple[KernelLogReading, ...] = ()
     waits: tuple[WaitReading, ...] = ()
     """Of processes that stand still, on request."""
     sources: tuple[SourceStatus, ...] = ()

@@ -23,6 +23,7 @@ _ALL = (
     memory_faults.ORPHAN_MEMORY,
     memory_faults.OTHER_TENANT,
     device_faults.ECC,
+    device_faults.EARLIER_XID,
     device_faults.PCIE_TRAINED_DOWN,
     link_faults.LINK_DOWN,
     link_faults.TWO_ISLANDS,

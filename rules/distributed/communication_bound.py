@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict
-from ..job_time import has_gpus, not_known, share_of
-from ..progress import is_unsettled, overdue_seconds
+from ..job_time import has_gpus, share_of
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import not_known
 from ..rule import JobRule, Scene, Threshold
 
 _WINDOW_SECONDS = 30.0
@@ -45,8 +46,8 @@ class CommunicationBound(JobRule):
         # Without GPUs a rank that waits for another looks the same, as an engine and a trainer in turn.
         if (job.world_size or len(job.ranks)) < 2 or not has_gpus(job.ranks):
             return Verdict(subject=subject, holds=False)
-        if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         found = share_of("comm", job, scene, _WINDOW_SECONDS)
         if isinstance(found, str):
             return not_known(subject, found)

@@ -4,8 +4,8 @@ from statistics import median
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 
 _RECENT_SECONDS = 180.0
@@ -44,12 +44,11 @@ class StepTimeGrown(JobRule):
     next_step = "See which phase has grown, and what else changed at that time."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
-        if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         probed = probed_ranks(job, scene.frame)
         if not probed:
-            why = f"the ranks have {NO_PROBE}"
-            return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+            return not_known(subject, NONE_PROBED)
         rank, _ = probed[0]  # of a synchronous job all have the same pace
         now = scene.frame.monotonic_seconds
         past = scene.frame.rank_history(rank.pid, rank.start_time_seconds)

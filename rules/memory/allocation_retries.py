@@ -59,12 +59,8 @@ class AllocationRetries(RankRule):
                 Evidence(signal="over_seconds", value=_WINDOW_SECONDS, unit="seconds"),
                 Evidence(
                     signal="reserved_bytes",
-                    value=_float(probe.allocator.reserved_bytes),
+                    value=probe.allocator.reserved_bytes,
                     unit="bytes",
                 ),
             ),
         )
-
-
-def _float(value: int | None) -> float | None:
-    return None if value is None else float(value)

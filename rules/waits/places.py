@@ -65,10 +65,9 @@ _EXITS = (
     ("concurrent/futures/process.py", "_python_exit"),
 )
 _QUEUE = (("queue.py", "get"), ("multiprocessing/queues.py", "get"))
-_LONG_WORDS = re.compile(
-    r"evaluat|validat|(?:^|_)eval(?:_|$)|save|checkpoint|preprocess|download|tokeniz|rollout|generat"
-    r"|compil|dataset|export|upload",
-    re.IGNORECASE,
+_LONG_WORDS = (
+    r"(?i:evaluat|validat|(?:^|_)eval(?:_|$)|save|checkpoint|preprocess|download|tokeniz|rollout|generat"
+    r"|compil|dataset|export|upload)"
 )
 
 Places = tuple[tuple[str, str], ...]
@@ -143,4 +142,4 @@ def _fits(file: str, name: str, frame: StackFrameReading) -> bool:
 
 def _is_long(frame: StackFrameReading) -> bool:
     library = frame.file.startswith(("torch/", "<")) or "site-packages" in frame.file
-    return not library and _LONG_WORDS.search(frame.name) is not None
+    return not library and re.search(_LONG_WORDS, frame.name) is not None

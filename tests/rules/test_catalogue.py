@@ -34,7 +34,22 @@ UNITS = frozenset(
     ]
 )
 ACRONYMS = frozenset(
-    {"CPU", "D", "ECC", "Ethernet", "GPU", "NUMA", "NVLink", "PCIe", "RDMA", "TCP", "Xid"}
+    {
+        *(
+            "CPU",
+            "D",
+            "ECC",
+            "Ethernet",
+            "GPU",
+            "NUMA",
+            "NVLink",
+            "NVSwitch",
+            "PCIe",
+            "RDMA",
+            "TCP",
+        ),
+        "Xid",
+    }
 )
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.id))
 

@@ -14,13 +14,18 @@ LINKS = 6
 
 
 def nvlinks(
-    second: float, down: Sequence[int] = (), count: int = LINKS, **errors: int
+    second: float,
+    down: Sequence[int] = (),
+    count: int = LINKS,
+    closed: Sequence[int] = (),
+    **errors: int,
 ) -> tuple[NvlinkReading, ...]:
     """Links to one switch; the errors are those of link 2."""
     return tuple(
         NvlinkReading(
             link=link,
             active=link not in down,
+            traffic_disabled=link in closed,
             remote="switch",
             remote_pci_bus_id="00000000:05:00.0",
             stamp_seconds=BEGAN + second,

@@ -23,7 +23,7 @@ from gputop.probes.model.gpu_readings import (
     XidReading,
 )
 from gputop.probes.model.host_readings import CgroupReading, HostReading, PressureReading
-from gputop.probes.model.kernel_readings import KernelEventReading
+from gputop.probes.model.kernel_log import KernelLogKind, KernelLogReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
     PlacementReading,
@@ -82,7 +82,7 @@ class Changes:
     pressures: Sequence[PressureReading] = ()
     limits: Sequence[LimitsReading] = ()
     xids: Sequence[XidReading] = ()
-    kernel_events: Sequence[KernelEventReading] = ()
+    kernel_log: Sequence[KernelLogReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
     stacks: Sequence[StackReading] = ()
@@ -151,7 +151,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         limits=tuple(changes.limits),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
-        kernel_events=tuple(changes.kernel_events),
+        kernel_log=tuple(changes.kernel_log),
         probes=tuple(changes.probes),
         threads=tuple(changes.threads),
         stacks=tuple(changes.stacks),
@@ -441,6 +441,18 @@ IDLE: Mapping[str, Any] = {
 def xid(second: float, code: int, gpu: int | None = 3, **fields: Any) -> XidReading:
     """An Xid at that second."""
     return XidReading(time_seconds=UNIX + second, code=code, gpu_index=gpu, **fields)
+
+
+def log_line(second: float | None, kind: KernelLogKind, **fields: Any) -> KernelLogReading:
+    """A line of the kernel's log at that second; without one, of a log that has no times."""
+    moment = None if second is None else UNIX + second
+    given = {"time_seconds": moment, "first_time_seconds": moment, "text": f"a line of {kind}"}
+    return KernelLogReading(kind=kind, **{**given, **fields})
+
+
+def gpu_slot(index: int) -> str:
+    """Where the NVIDIA driver says that GPU is, without the function."""
+    return f"0000:{index + 16:02x}:00"
 
 
 def probe(index: int, second: float, phase: str, age: float) -> ProbeReading:

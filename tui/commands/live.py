@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,17 +14,17 @@ from ...probes.feeds.collector_feed import CollectorFeed
 from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.wedged import wedged_collectors
 from ...probes.model.sample import Sample
-from ...rules.catalogue import make_rules
-from ...rules.engine import Engine
 from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, complain
 from ..console.output import output_is_utf8
 from ..console.thresholds import thresholds
-from ..drawing.missing import HELP_WITHOUT_DRIVER
-from ..session.watch import Watch
 
+# What judges and draws is loaded where it is used: after the collector was forked, which needs none of it.
 if TYPE_CHECKING:
+    from ...rules.engine import Engine
+    from ...rules.finding import Judgement
     from ..session.keeper import Keeper
+    from ..session.watch import Watch
 
 FIRST_SECONDS = 2.0
 """So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""
@@ -32,7 +32,7 @@ FIRST_SECONDS = 2.0
 
 def watch(options: Namespace) -> int:
     """What ``gputop``, ``gputop PID`` and ``gputop demo`` do; returns the exit code."""
-    engine = Engine(make_rules(thresholds(options.settings)))
+    limits = thresholds(options.settings)
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
@@ -47,15 +47,15 @@ def watch(options: Namespace) -> int:
         if once:
             from .once import print_once
 
-            return print_once(Watch(feed, engine, options.pid), options)
-        return _show(feed, engine, options)
+            return print_once(_watched(feed, _engine(limits), options), options)
+        return _show(feed, limits, options)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
 
 
 def report(options: Namespace) -> int:
     """What ``gputop diagnose``, ``stacks`` and ``serve`` do; returns the exit code."""
-    engine = Engine(make_rules(thresholds(options.settings)))
+    limits = thresholds(options.settings)
     if options.command == "serve":
         from .serve import check
 
@@ -67,11 +67,12 @@ def report(options: Namespace) -> int:
         feed = _feed(options, once=False)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
+    engine = _engine(limits)
     if options.command == "record":
         from .record import record
 
         return record(feed, engine, options)
-    watched = Watch(feed, engine, options.pid)
+    watched = _watched(feed, engine, options)
     if options.command == "stacks":
         from .stacks import print_stacks
 
@@ -98,8 +99,27 @@ def _choose(options: Namespace, *, screen: bool) -> int | None:
     return choose(options, screen=screen)
 
 
-def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
-    from ..app.app import GputopApp  # while this is loaded, the collector starts beside it
+def _engine(limits: dict[str, dict[str, float]]) -> Engine:
+    from ...rules.catalogue import make_rules
+    from ...rules.engine import Engine
+
+    return Engine(make_rules(limits))
+
+
+def _watched(
+    feed: Feed,
+    engine: Engine,
+    options: Namespace,
+    observe: Callable[[Judgement], None] = lambda _: None,
+) -> Watch:
+    from ..session.watch import Watch
+
+    return Watch(feed, engine, options.pid, observe)
+
+
+def _show(feed: Feed, limits: dict[str, dict[str, float]], options: Namespace) -> int:
+    engine = _engine(limits)
+    from ..app.app import GputopApp
 
     gc.freeze()
     gc.enable()
@@ -108,6 +128,8 @@ def _show(feed: Feed, engine: Engine, options: Namespace) -> int:
         first = feed.first(FIRST_SECONDS)
         why = why_not(first) if first else ""
         if why:
+            from ..drawing.missing import HELP_WITHOUT_DRIVER
+
             feed.close()
             return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
@@ -140,7 +162,7 @@ def _kept(feed: Feed, engine: Engine, options: Namespace) -> tuple[Keeper | None
         UsageError: where what is found cannot be written to the folder that was named.
     """
     if options.source is not None:
-        return None, Watch(feed, engine, options.pid)
+        return None, _watched(feed, engine, options)
     from ...probes.feeds.tapped import TappedFeed
     from ..session.keeper import Keeper
 
@@ -156,7 +178,7 @@ def _kept(feed: Feed, engine: Engine, options: Namespace) -> tuple[Keeper | None
 
     keeper = Keeper(folder, tell)
     tapped = TappedFeed(feed, keeper.sample)
-    return keeper, Watch(tapped, engine, options.pid, keeper.judgement)
+    return keeper, _watched(tapped, engine, options, keeper.judgement)
 
 
 def _believe_terminal() -> None:

@@ -13,8 +13,8 @@ from ...probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 LONGEST_SECONDS = 3600.0
 _PID_DIGITS = 9
 _MOST_PORT = 65535
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?")
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)([smhd])", re.ASCII)
+_SIZE = r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?"
+_SPAN = r"([0-9]+(?:\.[0-9]+)?)([smhd])"
 _SPAN_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _FACTORS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 _LEAST_BYTES = 1000**2
@@ -82,7 +82,7 @@ def address(text: str) -> tuple[str, int]:
 
 def size(text: str) -> int:
     """``500M``, ``2G`` or a number of bytes: at least a megabyte."""
-    found = _SIZE.fullmatch(text)
+    found = re.fullmatch(_SIZE, text)
     number = int(float(found[1]) * _FACTORS[found[2].upper()]) if found else 0
     if number < _LEAST_BYTES:
         raise argparse.ArgumentTypeError(
@@ -93,7 +93,7 @@ def size(text: str) -> int:
 
 def span(text: str) -> float:
     """``90m``, ``24h`` or ``7d``, in seconds: at least a minute."""
-    found = _SPAN.fullmatch(text)
+    found = re.fullmatch(_SPAN, text)
     number = float(found[1]) * _SPAN_SECONDS[found[2]] if found else 0.0
     if not 60.0 <= number <= 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90m, 24h or 7d")

@@ -20,6 +20,12 @@ GPU_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "Error reports of the driver: when, which, and of which process. NVML events, kernel log.",
         ),
     ),
+    "Kernel log": (
+        Term(
+            "...:... (Kernel log)",
+            "The newest lines of the kernel log about this GPU or a bridge above it, Xids aside.",
+        ),
+    ),
     "Limits": (
         Term("power", "Limit in force, and the board's own."),
         Term("temperature", "From where on the chip slows its clocks, and where it stops."),

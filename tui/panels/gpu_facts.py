@@ -19,6 +19,8 @@ from .link_cells import rate_spans
 from .process_table import role_of
 
 _LABEL = 21
+_MOST_LINES = 4
+_HALF_A_DAY_SECONDS = 43200.0
 Fact = tuple[str, str, str]
 """Label, value, role."""
 Group = tuple[str, Callable[[], Iterable[Fact]]]
@@ -30,6 +32,7 @@ def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
     groups: list[Group] = [
         ("Identity", lambda: _identity(gpu)),
         ("Xids", lambda: _xids(gpu, frame)),
+        ("Kernel log", lambda: _kernel_log(gpu, frame)),
         ("Limits", lambda: _limits(gpu)),
         ("Other", lambda: signal_facts(gpu, "gpu")),
         ("Links", lambda: _links(gpu)),
@@ -41,7 +44,7 @@ def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
     if (
         gpu.status in ("lost", "failed") or not gpu.ever_read
     ):  # its title says so: there is nothing to be read but who it was
-        del groups[2:]
+        del groups[3:]
     return grouped_lines(groups, width)
 
 
@@ -169,7 +172,27 @@ def _health(gpu: GpuFrame) -> Iterable[Fact]:
 def _xids(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
     for xid in xids_of(gpu, frame):
         who = "" if xid.pid is None else f" {DOT} pid {xid.pid}"
-        yield format.clock(xid.time_seconds), f"{xid_text(xid)}{who}", "error"
+        yield _moment(xid.time_seconds, frame), f"{xid_text(xid)}{who}", "error"
+
+
+def _kernel_log(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
+    """The newest lines about it, without Xids that have a line of their own."""
+    lines = [
+        each
+        for each in frame.kernel_log
+        if gpu.index in each.gpus and (each.kind != "xid" or each.time_seconds is None)
+    ]
+    for line in lines[-_MOST_LINES:]:
+        often = f" {TIMES}{line.count}" if line.count > 1 else ""
+        role = "dim" if line.level == "corrected" else "text"
+        yield _moment(line.time_seconds, frame), f"{plain(line.text)}{often}", role
+
+
+def _moment(time_seconds: float | None, frame: Frame) -> str:
+    """The time of day; of what is older than that, how long ago it was."""
+    if time_seconds is None or frame.time_seconds - time_seconds < _HALF_A_DAY_SECONDS:
+        return format.clock(time_seconds)
+    return f"{format.duration(frame.time_seconds - time_seconds)} ago"
 
 
 def xid_text(xid: XidReading) -> str:

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 import msgspec
 
-from ...probes.derive.pci_levels import normal_bus_id
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame, NvlinkFrame
+from ...probes.model.pci_address import normal_bus_id
 from ..drawing import format
 from ..drawing.bars import gauge
 from ..drawing.columns import Column, Layout, Spans, lay_out

@@ -21,6 +21,7 @@ from ...probes.model import (
     gpu_frames,
     host_frames,
     job_frames,
+    kernel_log,
     link_frames,
     probe_readings,
     process_frames,
@@ -138,6 +139,13 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         **_counters("cpu_periods cpu_throttled_periods cpu_throttled_seconds oom_kills"),
         **_since("oom_kills"),
     },
+    kernel_log.KernelLogFrame: _renamed(
+        """
+        first_time_seconds first_timestamp_seconds earlier_seconds earlier_duration_seconds
+        count line_count gpus gpu_indices subject subject_name
+        anonymous_bytes anonymous_memory_bytes
+        """
+    ),
     host_frames.PressureFrame: {
         **_counters("pressure_cpu_some_seconds pressure_memory_some_seconds"),
         **_counters("pressure_io_some_seconds pressure_io_full_seconds"),

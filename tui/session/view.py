@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, Protocol
 
 import msgspec
@@ -70,7 +71,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """How long ago it was found to have ended; ``None``: it has not."""
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that a picture depends on, apart from its size."""
 
     judgement: Judgement
@@ -97,7 +98,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         """The frame shown."""
         return self.judgement.frame
 
-    @property
+    @cached_property  # each row of each table asks
     def job_labels(self) -> Mapping[str, str]:
         """Job id → short name, where several are here."""
         return job_labels(self.frame.jobs)

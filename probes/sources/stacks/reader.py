@@ -19,7 +19,13 @@ from ...model.rank_readings import (
 )
 from ...model.wait_kinds import wait_kind
 from ..procfs.files import read_file
-from ..procfs.ptrace_access import Refusal, refusal_of_access, refusal_of_program, refusal_of_target
+from ..procfs.ptrace_access import (
+    Refusal,
+    is_named_python,
+    refusal_of_access,
+    refusal_of_program,
+    refusal_of_target,
+)
 from ..procfs.text import Stat, parse_stat, parse_status, parse_wait_channel, same_start
 from .decode import decode_dump, own_lines
 from .file_loops import file_loop
@@ -109,6 +115,9 @@ class StackReader:
         """The threads; why there never will be any; ``None``: this one did not succeed."""
         pid = self.reading.pid
         refusal = refusal_of_target(pid, self._root)
+        if refusal is None and not self._dumps_text and not is_named_python(pid, self._root):
+            # py-spy would take far longer to say so.
+            refusal = refusal_of_program(pid, self._root)
         if refusal is not None:
             return refusal
         try:

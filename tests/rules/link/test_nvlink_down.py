@@ -26,6 +26,12 @@ def test_fewer_nvlinks_than_its_peers() -> None:
     assert found.severity == "warning"
 
 
+def test_links_that_are_up_and_may_carry_nothing() -> None:
+    found = play(linked(lambda _: {"closed": (1, 4)}), 10).one("LNK503")
+    assert (found.name, found.severity) == ("NVLink without traffic", "warning")
+    assert evidence(found, "closed_links").value == "1, 4"
+
+
 @pytest.mark.parametrize(
     "script",
     [
