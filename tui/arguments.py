@@ -14,7 +14,8 @@ from .console import values
 from .console.errors import UsageError
 from .console.output import say
 from .job_arguments import WITH_VALUE, add_probe, add_run, split_job
-from .output_arguments import add_recordings, add_serve, add_source, add_stream
+from .output_arguments import add_recordings, add_serve, add_stream
+from .shared_arguments import add_source
 from .view_arguments import (
     FORMATS,
     add_attach,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .console import values
+from .shared_arguments import TIME, add_pid, add_scenario
 
 _DEFAULT = ("127.0.0.1", 9834)
 
@@ -22,20 +23,8 @@ def add_serve(add: Callable[..., Any], add_viewing: Callable[..., None]) -> None
         allow_abbrev=False,
     )
     which = serve.add_mutually_exclusive_group()
-    which.add_argument(
-        "pid",
-        type=values.pid,
-        nargs="?",
-        action="append",
-        metavar="PID",
-        help="of a job to look at too",
-    )
-    which.add_argument(
-        "--demo",
-        dest="scenario",
-        metavar="SCENARIO",
-        help="serve a simulated node (gputop demo --list)",
-    )
+    add_pid(which.add_argument)
+    add_scenario(which.add_argument)
     where = serve.add_mutually_exclusive_group()
     where.add_argument(
         "--listen",
@@ -84,14 +73,7 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
     record.add_argument(
         "recording", metavar="NAME", help="path that the names of its files begin with"
     )
-    record.add_argument(
-        "pid",
-        type=values.pid,
-        nargs="?",
-        action="append",
-        metavar="PID",
-        help="of a job to look at too",
-    )
+    add_pid(record.add_argument)
     record.add_argument(
         "--for",
         dest="seconds",
@@ -111,7 +93,7 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         metavar="TIME",
         help="such as 90m, 24h or 7d: files that are older are removed",
     )
-    record.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
+    add_scenario(record.add_argument)
     add_viewing(record, suppress=True)
 
     replay = add(
@@ -123,7 +105,7 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
     replay.add_argument(
         "source", metavar="FILE", help="one of its files, or the name of a recording"
     )
-    replay.add_argument("--at", metavar="TIME", help=f"from when on ({_TIME}); its beginning")
+    replay.add_argument("--at", metavar="TIME", help=f"from when on ({TIME}); its beginning")
     replay.add_argument(
         "--speed",
         type=values.speed,
@@ -140,30 +122,10 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         allow_abbrev=False,
     )
     cut.add_argument("source", metavar="FILE", help="one of its files, or the name of a recording")
-    cut.add_argument("--from", dest="begin", metavar="TIME", help=f"{_TIME} (its beginning)")
+    cut.add_argument("--from", dest="begin", metavar="TIME", help=f"{TIME} (its beginning)")
     cut.add_argument("--to", dest="end", metavar="TIME", help="the same (its end)")
     cut.add_argument("-o", "--output", required=True, metavar="FILE", help="the new file")
     cut.add_argument("--force", action="store_true", help="replace the file if there is one")
-
-
-_TIME = "22:10:05, 2026-11-30T22:10:05+01:00, or -5m before its end"
-
-
-def add_source(parser: Any, default: Callable[[object], object]) -> None:
-    """Options of the commands that look at a recording as well as at this node."""
-    parser.add_argument(
-        "--from",
-        dest="source",
-        default=default(None),
-        metavar="FILE",
-        help="look at a recording instead",
-    )
-    parser.add_argument(
-        "--at",
-        default=default(None),
-        metavar="TIME",
-        help=f"with --from: at that time of it ({_TIME})",
-    )
 
 
 def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> None:
@@ -175,14 +137,7 @@ def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> Non
         "at each look, under the names of --format json, until it is interrupted.",
         allow_abbrev=False,
     )
-    stream.add_argument(
-        "pid",
-        type=values.pid,
-        nargs="?",
-        action="append",
-        metavar="PID",
-        help="of a job to look at too",
-    )
+    add_pid(stream.add_argument)
     stream.add_argument(
         "--what",
         choices=("frames", "ranks", "gpus", "findings"),
@@ -195,5 +150,5 @@ def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> Non
     stream.add_argument(
         "--count", type=values.count, metavar="N", help="end after so many looks (until Ctrl+C)"
     )
-    stream.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
+    add_scenario(stream.add_argument)
     add_viewing(stream, suppress=True)

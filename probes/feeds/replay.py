@@ -71,7 +71,7 @@ class ReplayFeed:
     def seek_finding(self) -> str:
         """Go to where the next finding began; its words, empty where there is none."""
         now = self._now if self._target is None else self._target
-        for mark in self._recording.marks():
+        for mark in self._recording.marks(now):
             if mark.began and mark.time_seconds > now + _NEXT_SECONDS:
                 self.seek(mark.time_seconds - now)
                 return f"{mark.rule} {mark.name}, {mark.subject}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 import msgspec
@@ -151,9 +151,12 @@ def _whole(entries: list[Any]) -> list[Entry]:
     first = next(
         each for each in entries if not isinstance(each, list) and each["type"] == "sample"
     )
+    differences = cast(
+        "list[dict[str, Any] | tuple[dict[str, Any], dict[str, list[Any]]]]", entries
+    )
     return [
-        msgspec.convert(applied(first, *each) if isinstance(each, list) else each, _ENTRY)
-        for each in entries
+        msgspec.convert(each if isinstance(each, dict) else applied(first, *each), _ENTRY)
+        for each in differences
     ]
 
 

@@ -98,13 +98,15 @@ class Recording:
             if isinstance(entry, Sample):
                 yield entry
 
-    def marks(self) -> Iterator[Mark]:
-        """What was found while it was made; of most blocks their heads tell."""
+    def marks(self, since_seconds: float = 0.0) -> Iterator[Mark]:
+        """What was found while it was made, from a moment on; of most blocks their heads tell."""
         for place, segment in self._places:
+            if place.head.last_seconds < since_seconds:
+                continue
             marks = place.head.marks
             if marks is None:
                 marks = tuple(each for each in self._read(segment, place) if isinstance(each, Mark))
-            yield from marks
+            yield from (mark for mark in marks if mark.time_seconds >= since_seconds)
 
     def _read(self, segment: Segment, place: Place) -> list[Entry]:
         try:

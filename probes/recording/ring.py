@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from pathlib import Path
 
 from ..model.sample import Sample
 from .block import Entry, OpenBlock
-from .segment import RecordingError, SegmentWriter
 from .writer import belongs_to_another_block
 
 KEPT_SECONDS = 600.0
@@ -38,22 +36,10 @@ class Ring:
         ):
             self.bytes -= len(self._kept.popleft()[1])
 
-    def write(self, path: Path) -> int:
-        """All of it to a new file; returns its bytes.
-
-        Raises:
-            RecordingError: where there is such a file, or it cannot be written.
-        """
+    def blocks(self) -> list[bytes]:
+        """All of it, as it is now."""
         self._finish()
-        if not self._kept:
-            raise RecordingError("nothing has come yet that could be written")
-        writer = SegmentWriter(path)
-        try:
-            for _, block in self._kept:
-                writer.append(block)
-        finally:
-            writer.close()
-        return writer.bytes
+        return [block for _, block in self._kept]
 
     def _finish(self) -> None:
         """Close the open block, if a sample is in it."""

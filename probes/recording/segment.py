@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,6 +111,23 @@ class SegmentWriter:
         if not self.bytes:
             with contextlib.suppress(OSError):
                 self.path.unlink(missing_ok=True)
+
+
+def write_blocks(path: Path, blocks: Sequence[bytes]) -> int:
+    """A new file of these; returns its bytes.
+
+    Raises:
+        RecordingError: where there is no block, such a file already, or it cannot be written.
+    """
+    if not blocks:
+        raise RecordingError("nothing has come yet that could be written")
+    writer = SegmentWriter(path)
+    try:
+        for block in blocks:
+            writer.append(block)
+    finally:
+        writer.close()
+    return writer.bytes
 
 
 class Segment:

@@ -6,7 +6,7 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ..model.sample import Sample
@@ -57,6 +57,18 @@ class Blocks:
             return None
         found, self._entries, self._first = self._entries, [], None
         return found
+
+
+def blocks_of(entries: Iterable[Entry]) -> Iterator[bytes]:
+    """Entries as blocks, one after the other: a recording may be larger than the memory."""
+    gathered = Blocks()
+    for entry in entries:
+        full = gathered.add(entry)
+        if full is not None:
+            yield encode(full)
+    last = gathered.take()
+    if last is not None:
+        yield encode(last)
 
 
 def belongs_to_another_block(first: Sample, now: Sample) -> bool:

@@ -24,6 +24,7 @@ AGAIN_SECONDS = 600.0
 """The ten minutes after a finding hold what came next: the same one is not written again before."""
 SETTLE_SECONDS = 20.0
 """What happens just after an error explains it as much as what came before."""
+CLOSE_SECONDS = 2.0
 
 
 class Keeper:
@@ -43,6 +44,7 @@ class Keeper:
         self._marks = FoundMarks()
         self._written: dict[tuple[str, str], float] = {}
         self._due: tuple[float, Mark] | None = None
+        self._writing: list[threading.Thread] = []
         self._files = 0
         self._bytes = 0
 
@@ -72,18 +74,31 @@ class Keeper:
     def write_now(self) -> None:
         """All of it to a new file in the folder that one is in; says so when it is done."""
         path = Path(file_name(time.time())).absolute()
-        threading.Thread(target=lambda: self.tell(self.write(path)), daemon=True).start()
+        self._start_writing(path)
+
+    def close(self) -> None:
+        """Write what is due, and wait a moment for all that is being written."""
+        if self._due is not None and self.folder is not None:
+            (_, mark), self._due = self._due, None
+            self._write_later(self.folder, mark, mark.time_seconds)
+        ends = time.monotonic() + CLOSE_SECONDS
+        for thread in self._writing:
+            thread.join(max(0.0, ends - time.monotonic()))
+        if any(thread.is_alive() for thread in self._writing):
+            self.tell("the last ten minutes are not written: the disk does not answer")
 
     def write(self, path: Path) -> str:
-        """All of it to a new file; returns the sentence that says so."""
-        from ...probes.recording.segment import RecordingError
+        """All of it to a new file; returns the sentence that says so. A dead mount may hold it for ever."""
+        from ...probes.recording.segment import RecordingError, write_blocks
 
+        with self._lock:
+            blocks = self._ring().blocks()
         try:
-            with self._lock:
-                size = self._ring().write(path)
+            size = write_blocks(path, blocks)
         except RecordingError as error:
             return f"not written: {error}"
-        self._bytes += size
+        with self._lock:
+            self._bytes += size
         return f"the last ten minutes are in {path}"
 
     def _add(self, entry: Sample | Mark) -> None:
@@ -115,7 +130,13 @@ class Keeper:
             return
         self._files += 1
         path = folder / file_name(now, mark.rule)
-        threading.Thread(target=lambda: self.tell(self.write(path)), daemon=True).start()
+        self._start_writing(path)
+
+    def _start_writing(self, path: Path) -> None:
+        thread = threading.Thread(target=lambda: self.tell(self.write(path)), daemon=True)
+        thread.start()
+        with self._lock:
+            self._writing = [thread, *(each for each in self._writing if each.is_alive())]
 
 
 def file_name(time_seconds: float, what: str = "") -> str:

@@ -48,6 +48,9 @@ def test_the_second_is_refused_until_the_first_has_ended(memory: Path) -> None:
 def test_without_a_place_for_it_nothing_is_locked(
     memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gputop.probes.recording.lock.candidates", lambda *_: ["/nowhere/gputop"])
+    def nowhere(*_: object) -> list[str]:
+        return ["/nowhere/gputop"]
+
+    monkeypatch.setattr("gputop.probes.recording.lock.candidates", nowhere)
     with NodeLock("to one"), NodeLock("to two"):
         pass

@@ -15,7 +15,7 @@ from gputop.probes.recording.block import NewerSchema
 from gputop.probes.recording.recording import Recording
 from gputop.probes.recording.segment import RecordingError, Segment, SegmentWriter
 
-from support.recordings import BEGAN, NOTE, samples, written
+from support.recordings import BEGAN, NOTE, samples, small_samples, written, written_of
 
 DAMAGES = int(os.environ.get("GPUTOP_DAMAGES", "0"))
 """Of each kind; the benchmarks try ten thousand."""
@@ -77,10 +77,10 @@ def test_every_truncation_leaves_the_blocks_before_it(tmp_path: Path) -> None:
 
 
 def test_a_flipped_bit_costs_at_most_its_block(tmp_path: Path) -> None:
-    whole = bytearray(written(tmp_path / "r.gtop").read_bytes())
+    expected = list(small_samples(step=5))
+    whole = bytearray(written_of(tmp_path / "r.gtop", expected).read_bytes())
     places = Segment(tmp_path / "r.gtop").places
     ends = [place.offset for place in places[1:]] + [len(whole)]
-    expected = list(samples())
     path = tmp_path / "flipped.gtop"
     numbers = random.Random(7)
     heads = [place.offset + at for place in places for at in range(24)]
@@ -172,12 +172,14 @@ def test_a_head_costs_no_data(tmp_path: Path) -> None:
         "first_seconds": BEGAN,
         "last_seconds": BEGAN + 9,
         "thinned": False,
+        "differences": True,
+        "marks": (),
     }
 
 
 def test_bytes_that_went_missing_cost_the_blocks_that_they_hit(tmp_path: Path) -> None:
     """The next block begins inside of where the one before should have ended."""
-    whole = written(tmp_path / "r.gtop").read_bytes()
+    whole = written_of(tmp_path / "r.gtop", small_samples(step=5)).read_bytes()
     places = Segment(tmp_path / "r.gtop").places
     numbers = random.Random(11)
     path = tmp_path / "short.gtop"
@@ -190,7 +192,7 @@ def test_bytes_that_went_missing_cost_the_blocks_that_they_hit(tmp_path: Path) -
             continue
         kept = [
             each
-            for each in samples()
+            for each in small_samples(step=5)
             if not any(h.first_seconds <= each.time_seconds <= h.last_seconds for h in hit)
         ]
         assert read(path) == kept, (begin, end)

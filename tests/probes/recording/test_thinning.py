@@ -17,7 +17,7 @@ from gputop.probes.recording.thinning import thinned, windows_of
 from gputop.probes.recording.tidying import Tidier, began_seconds
 from gputop.probes.recording.writer import Recorder
 
-from support.recordings import BEGAN, NOTE, samples, written
+from support.recordings import BEGAN, NOTE, samples, small_samples, written, written_of
 
 HOUR = 3600.0
 COUNT = 400
@@ -91,7 +91,7 @@ def bare(sample: Sample) -> Sample:
 
 
 def test_around_a_finding_every_sample_stays(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.gtop", COUNT)
+    path = written_of(tmp_path / "r.gtop", small_samples(COUNT))
     seconds = {
         each.time_seconds - BEGAN for each in thin(path, [note(200), note(210, began=False)])
     }
@@ -101,7 +101,7 @@ def test_around_a_finding_every_sample_stays(tmp_path: Path) -> None:
 
 def test_a_finding_keeps_what_was_before_it_in_the_hour_before(tmp_path: Path) -> None:
     hour = HOUR - BEGAN % HOUR
-    taken: list[Entry] = [*later(samples(COUNT), hour - 300)]
+    taken: list[Entry] = [*later(small_samples(COUNT), hour - 300)]
     taken.insert(321, note(hour + 20))
     record(tmp_path / "run", taken)
     assert len(segments_of(tmp_path / "run")) == 2
@@ -113,8 +113,9 @@ def test_a_finding_keeps_what_was_before_it_in_the_hour_before(tmp_path: Path) -
 
 
 def test_recording_thins_what_is_an_hour_old_and_goes_on(tmp_path: Path) -> None:
-    new = later(samples(COUNT)[:90], 3 * HOUR)
-    record(tmp_path / "run", [*samples(COUNT), *new])
+    # It looks once a minute, and then thins a block with each sample that comes.
+    new = later(small_samples(COUNT)[:120], 3 * HOUR)
+    record(tmp_path / "run", [*small_samples(COUNT), *new])
     first, second = segments_of(tmp_path / "run")
     assert Recording(first).count == 41
     assert list(Recording(second).samples(0, 1e12)) == new
@@ -168,9 +169,9 @@ def test_the_oldest_go_by_age_and_by_size_and_nobody_elses(tmp_path: Path) -> No
     assert left() == [0, 1, 2, 3, 4]
     Tidier(tmp_path / "run", None, 2.5 * HOUR).remove(BEGAN + 4 * HOUR, None)
     assert left() == [1, 2, 3, 4]
-    size = segments_of(tmp_path / "run")[0].stat().st_size
-    first = segments_of(tmp_path / "run")[0]
-    Tidier(tmp_path / "run", int(3.5 * size), None).remove(BEGAN, first)
+    first, *_ = files = segments_of(tmp_path / "run")
+    one_less = sum(each.stat().st_size for each in files) - 1
+    Tidier(tmp_path / "run", one_less, None).remove(BEGAN, first)
     assert left() == [1, 3, 4]
     Tidier(tmp_path / "run", None, None).remove(BEGAN + 9e6, None)
     assert left() == [1, 3, 4]
