@@ -6,12 +6,14 @@ from collections.abc import Mapping
 
 from .device.beyond_repair import BeyondRepair
 from .device.clock_stuck_low import ClockStuckLow
+from .device.correctable_errors_often import CorrectableErrorsOften
 from .device.driver_not_answering import DriverNotAnswering
 from .device.fan_stopped import FanStopped
 from .device.gpu_in_bad_state import GpuInBadState
 from .device.gpu_lost import GpuLost
 from .device.hardware_slowdown import HardwareSlowdown
 from .device.nvswitch_error import NvswitchError
+from .device.pages_retired import PagesRetired
 from .device.power_cap import PowerCap
 from .device.recovery_action import RecoveryAction
 from .device.row_remap_pending import RowRemapPending
@@ -30,20 +32,27 @@ from .distributed.evaluation_holds_others import EvaluationHoldsOthers
 from .distributed.evaluation_share import EvaluationShare
 from .distributed.garbage_collection import GarbageCollection
 from .distributed.launch_bound import LaunchBound
+from .distributed.load_imbalance import LoadImbalance
 from .distributed.long_work_holds_others import LongWorkHoldsOthers
+from .distributed.outlier_steps import OutlierSteps
+from .distributed.pipeline_bubble import PipelineBubble
 from .distributed.rank_exited import RankExited
 from .distributed.rank_finished import RankFinished
 from .distributed.rank_not_advancing import RankNotAdvancing
 from .distributed.rank_stopped import RankStopped
 from .distributed.recompilation import Recompilation
 from .distributed.skipped_steps import SkippedSteps
+from .distributed.slow_first_step import SlowFirstStep
 from .distributed.start_up_holds_others import StartUpHoldsOthers
 from .distributed.step_time_grown import StepTimeGrown
 from .distributed.straggler import Straggler
+from .distributed.throughput_varies import ThroughputVaries
 from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
 from .environment.persistence_mode_off import PersistenceModeOff
 from .environment.slow_settings import SlowSettings
+from .environment.split_gpu_misfit import SplitGpuMisfit
+from .environment.tensor_cores_unused import TensorCoresUnused
 from .host.cpu_throttling import CpuThrottling
 from .host.disk_error import DiskError
 from .host.file_server_silent import FileServerSilent
@@ -62,6 +71,8 @@ from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
 from .link.collectives_over_ethernet import CollectivesOverEthernet
+from .link.fabric_impaired import FabricImpaired
+from .link.imex_down import ImexDown
 from .link.job_split_across_islands import JobSplitAcrossIslands
 from .link.nvlink_down import NvlinkDown
 from .link.nvlink_errors import NvlinkErrors
@@ -118,6 +129,8 @@ RULES: tuple[type[Rule], ...] = (
     RecoveryAction,
     BeyondRepair,
     NvswitchError,
+    CorrectableErrorsOften,
+    PagesRetired,
     DeviceMemoryNearlyFull,
     MemoryHeldByNoProcess,
     AllocationRetries,
@@ -149,6 +162,11 @@ RULES: tuple[type[Rule], ...] = (
     StepTimeGrown,
     LaunchBound,
     UnevenMicroSteps,
+    OutlierSteps,
+    LoadImbalance,
+    ThroughputVaries,
+    PipelineBubble,
+    SlowFirstStep,
     PcieLinkDegraded,
     PcieReplays,
     NvlinkDown,
@@ -165,9 +183,13 @@ RULES: tuple[type[Rule], ...] = (
     NvlinkRefused,
     PcieBusError,
     RdmaAdapterFault,
+    FabricImpaired,
+    ImexDown,
     OtherTenant,
     SlowSettings,
     PersistenceModeOff,
+    SplitGpuMisfit,
+    TensorCoresUnused,
     InputBound,
     LoaderWithoutWorkers,
     LoaderCpuBound,

@@ -19,12 +19,24 @@ def alike(job: JobFrame, frame: Frame) -> tuple[tuple[RankFrame, ...], ...]:
     The first and the last stage do more or less than the others by design. Nobody can be compared where
     ranks hand something on to each other and no group tells who is which stage.
     """
-    stages: dict[int | None, list[RankFrame]] = {}
-    for rank in job.living:
-        stages.setdefault(_stage(rank, frame), []).append(rank)
+    stages = _by_stage(job, frame)
     if None in stages and (len(stages) > 1 or _hand_on(job, frame)):
         return ()
     return tuple(tuple(ranks) for ranks in stages.values())
+
+
+def stages_of(job: JobFrame, frame: Frame) -> tuple[tuple[RankFrame, ...], ...]:
+    """The living ranks of each pipeline stage that this node has; empty where it is no pipeline, or
+    nothing tells who is which stage."""
+    stages = _by_stage(job, frame)
+    return () if None in stages else tuple(tuple(ranks) for ranks in stages.values())
+
+
+def _by_stage(job: JobFrame, frame: Frame) -> dict[int | None, list[RankFrame]]:
+    stages: dict[int | None, list[RankFrame]] = {}
+    for rank in job.living:
+        stages.setdefault(_stage(rank, frame), []).append(rank)
+    return stages
 
 
 def _stage(rank: RankFrame, frame: Frame) -> int | None:

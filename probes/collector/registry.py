@@ -48,6 +48,7 @@ LINES = (
     Line("pressure", "host.pressure:make", ("pressures",), False, "pressure"),
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
+    Line("imex", "host.imex:make", ("imex",), False, "imex"),
     Line("kernel log", "kernel_log.source:make", ("kernel_log",), False, "kernel log"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),
 )

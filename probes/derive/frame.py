@@ -86,6 +86,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
         communicators=current.communicators,
         exited_ranks=exited,
         pending_exits=pending_exits(previous, current, jobs, exited),
+        imex=current.imex,
         xids=all_xids(current.xids, kernel_log, gpus),
         kernel_log=kernel_log,
         starvation=current.starvation,

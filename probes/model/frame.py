@@ -16,6 +16,7 @@ from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
 from .kernel_log import KernelLogFrame
 from .link_frames import LinkFrame, PortFrame
+from .link_readings import ImexReading
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
 from .process_readings import LimitsReading
@@ -76,6 +77,7 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Of the driver's events and of the kernel log, each once."""
     kernel_log: tuple[KernelLogFrame, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
+    imex: ImexReading | None = None
     starvation: Starvation | None = None
     """That the collector was not run for much of the time since the frame before."""
     rank_histories: tuple[RankHistory, ...] | msgspec.UnsetType = ()

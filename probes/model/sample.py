@@ -18,7 +18,13 @@ import msgspec
 from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
 from .kernel_log import KernelLogReading
-from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
+from .link_readings import (
+    GpuPathsReading,
+    ImexReading,
+    PlacementReading,
+    PortReading,
+    TopologyReading,
+)
 from .probe_readings import ProbeReading
 from .process_readings import LimitsReading, ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
@@ -83,6 +89,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     kernel_log: tuple[KernelLogReading, ...] = ()
     waits: tuple[WaitReading, ...] = ()
     """Of processes that stand still, on request."""
+    imex: ImexReading | None = None
     sources: tuple[SourceStatus, ...] = ()
     starvation: Starvation | None = None
     """``None``: the collector was run whenever it could."""

@@ -33,7 +33,7 @@ class NvswitchError(LogRule):
     thresholds = {"fresh_seconds": FRESH, "told_seconds": TOLD}
     unpriced = "what it costs is seen in what it explains alone"
     hold_seconds = 0.0
-    explains = ("HW206", "LNK503", "LNK504", "LNK514")
+    explains = ("HW206", "LNK503", "LNK504", "LNK514", "LNK517")
     next_step = "Drain the node and reset its GPUs and switches together, or restart it."
 
     def judge_log(self, frame: Frame) -> Iterable[Verdict]:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
-from ..finding import Evidence, Severity, Subject, Verdict
+from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..job_time import has_gpus, share_of
 from ..progress import NOT_GOING_ON, steps_go_on
 from ..rank_rule import not_known
 from ..rule import JobRule, Scene, Threshold
+from ._imbalance import imbalances
 
 _WINDOW_SECONDS = 30.0
 _ALIKE_RATIO = 0.5
@@ -17,6 +18,7 @@ class CommunicationBound(JobRule):
     Meaning:
         For a large share of each step all ranks alike stand in collectives that no computing hides. A
         single rank that waits less than the others is what they wait for; then this rule keeps silent.
+        What they wait for a burden that goes from rank to rank is not counted either.
     Impact:
         The share that is shown is the most that faster or better hidden communication would win.
     Diagnosis:
@@ -52,15 +54,23 @@ class CommunicationBound(JobRule):
         if isinstance(found, str):
             return not_known(subject, found)
         uneven = found.least < _ALIKE_RATIO * found.ratio
-        if uneven or found.ratio < self.limit["info_ratio"]:
+        burden = scene.once(imbalances).get(job.id)
+        lost = found.ratio - (burden.lost if burden else 0.0)
+        if uneven or lost < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)
-        severity: Severity = "warning" if found.ratio >= self.limit["warning_ratio"] else "info"
+        severity: Severity = "warning" if lost >= self.limit["warning_ratio"] else "info"
         return Verdict(
             subject=subject,
             holds=True,
             severity=severity,
             evidence=(
-                found.evidence("exposed_communication_ratio", self.limit[f"{severity}_ratio"]),
+                compared(
+                    "exposed_communication_ratio",
+                    lost,
+                    self.limit[f"{severity}_ratio"],
+                    "ratio",
+                    mean_seconds=found.seconds,
+                ),
                 Evidence(
                     signal="least_of_a_rank_ratio",
                     value=found.least,
@@ -68,5 +78,5 @@ class CommunicationBound(JobRule):
                     mean_seconds=found.seconds,
                 ),
             ),
-            lost_ratio=found.ratio,
+            lost_ratio=lost,
         )

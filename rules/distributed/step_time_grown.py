@@ -7,11 +7,11 @@ from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..progress import NOT_GOING_ON, steps_go_on
 from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
+from ._pace import is_even
 
 _RECENT_SECONDS = 180.0
 _WHOLE_SECONDS = 580.0
 _LEAST_STEPS = 12
-_SETTLED_RATIO = 0.15
 
 
 class StepTimeGrown(JobRule):
@@ -64,7 +64,7 @@ class StepTimeGrown(JobRule):
             return Verdict(subject=subject, holds=False)
         usual, seconds = median(before), median(recent)
         grown = seconds / usual - 1.0 if usual > 0 else 0.0
-        if grown < self.limit["info_ratio"] or not (_even(before) and _even(recent)):
+        if grown < self.limit["info_ratio"] or not (is_even(before) and is_even(recent)):
             return Verdict(subject=subject, holds=False)
         severity: Severity = "warning" if grown >= self.limit["warning_ratio"] else "info"
         limit = self.limit[f"{severity}_ratio"]
@@ -89,10 +89,3 @@ class StepTimeGrown(JobRule):
             ),
             lost_ratio=grown / (1.0 + grown),
         )
-
-
-def _even(steps: list[float]) -> bool:
-    """Most of them are near the median: a mean of two kinds of steps is no pace."""
-    middle = median(steps)
-    near = sum(abs(step - middle) <= _SETTLED_RATIO * middle for step in steps)
-    return near >= 0.75 * len(steps)

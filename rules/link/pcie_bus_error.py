@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.kernel_log import KernelLogFrame
-from ..finding import Severity, Subject, Verdict
+from ..finding import Evidence, Severity, Subject, Verdict
 from ..log_lines import (
     FRESH,
     TOLD,
@@ -92,7 +92,7 @@ class PcieBusError(LogRule):
             holds=True,
             severity=worst_of(self._severity(event, frame, job) for event in events),
             since_monotonic_seconds=since(first, frame),
-            evidence=tuple(line_evidence(events, frame)),
+            evidence=(*line_evidence(events, frame), *_below(first)),
         )
 
     def _severity(self, event: KernelLogFrame, frame: Frame, job: str | None) -> Severity:
@@ -100,3 +100,11 @@ class PcieBusError(LogRule):
         if not concerns or is_old(event, frame, self.limit["fresh_seconds"], job):
             return "info"
         return "error" if event.level == "fatal" else "warning"
+
+
+def _below(event: KernelLogFrame) -> tuple[Evidence, ...]:
+    """Whom it concerns, where the line names only the bridge that they hang from."""
+    if not event.below_bridge:
+        return ()
+    named = [*(f"GPU {index}" for index in event.gpus), *event.rdma_devices]
+    return (Evidence(signal="below_bridge", label="below this bridge", value=", ".join(named)),)

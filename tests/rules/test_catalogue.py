@@ -41,6 +41,7 @@ ACRONYMS = frozenset(
             "ECC",
             "Ethernet",
             "GPU",
+            "IMEX",
             "NUMA",
             "NVLink",
             "NVSwitch",

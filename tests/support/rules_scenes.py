@@ -26,6 +26,7 @@ from gputop.probes.model.host_readings import CgroupReading, HostReading, Pressu
 from gputop.probes.model.kernel_log import KernelLogKind, KernelLogReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
+    ImexReading,
     PlacementReading,
     PortReading,
     TopologyReading,
@@ -94,6 +95,7 @@ class Changes:
     topology: TopologyReading | None = None
     gpu_paths: GpuPathsReading | None = None
     placements: Sequence[PlacementReading] = ()
+    imex: ImexReading | None = None
     boot_id: str = "a"
 
 
@@ -162,6 +164,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         ports=tuple(changes.ports),
         topology=changes.topology,
         gpu_paths=changes.gpu_paths,
+        imex=changes.imex,
         placements=tuple(changes.placements),
     )
 
@@ -300,7 +303,10 @@ def _gpu(index: int, moment: float, changes: Changes) -> GpuReading:
         ),
         nvlink_rx_bytes=int(180e9 * moment),
         nvlink_tx_bytes=int(178e9 * moment),
+        fabric_state="completed",
+        fabric_health="healthy",
         ecc_uncorrected=0,
+        ecc_corrected=2,
         ecc_uncorrected_lifetime=3,
         remapped_rows_uncorrected=0,
         remap_pending=False,

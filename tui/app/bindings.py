@@ -13,6 +13,7 @@ BINDINGS: tuple[BindingType, ...] = (
     Binding("4", "show('processes')", "procs"),
     Binding("5", "show('stacks')", "stacks"),
     Binding("6", "show('findings')", "findings"),
+    Binding("7", "show('host')", "host", show=False),
     Binding("slash", "filter", "filter"),
     Binding("s", "sort", "sort"),
     Binding("space", "pause", "pause"),

@@ -115,6 +115,11 @@ RANK_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "Whether its main thread runs, or in which kernel function it waits; cores that it uses. "
             "/proc.",
         ),
+        Term(
+            "threads",
+            "Of the process; how often its main thread has waited, and how often the kernel took its core "
+            "away for another. /proc.",
+        ),
         Term("command", "Command line, secrets masked."),
         Term("runs in", "Working directory."),
         Term("belongs to", "User, Slurm job, pod or container."),

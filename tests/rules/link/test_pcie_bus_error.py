@@ -38,6 +38,7 @@ def test_of_the_bridge_above_two() -> None:
     found = play(told(device=BRIDGE, level="fatal"), 1).one("LNK515")
     assert (found.severity, found.subject.id) == ("error", f"pci {BRIDGE}")
     assert found.subject.gpu is None and found.subject.job is not None
+    assert evidence(found, "below_bridge").value == "GPU 2, GPU 3"
 
 
 def test_of_another_port_of_the_bridge_above_them() -> None:
