@@ -168,6 +168,18 @@ def newer(head: Head) -> str:
     )
 
 
+def entries_of(block: bytes) -> list[Entry]:
+    """What is in a block that never left this process.
+
+    Raises:
+        BadBlock: where its bytes are not what was made.
+    """
+    _, head_bytes, data_bytes, data_crc, head_crc = FRAME.unpack_from(block)
+    data_at = FRAME.size + head_bytes
+    head = decode_head(block[FRAME.size : data_at], data_bytes, data_crc, head_crc)
+    return decode(head, data_crc, block[data_at:])
+
+
 def decode(head: Head, data_crc: int, data: bytes) -> list[Entry]:
     """What is in a block.
 

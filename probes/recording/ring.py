@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 from ..model.sample import Sample
@@ -38,8 +39,13 @@ class Ring:
 
     def blocks(self) -> list[bytes]:
         """All of it, as it is now."""
-        self._finish()
-        return [block for _, block in self._kept]
+        return self.blocks_since(-math.inf)
+
+    def blocks_since(self, time_seconds: float) -> list[bytes]:
+        """Those that reach into the time after that."""
+        kept = [block for last_seconds, block in self._kept if last_seconds >= time_seconds]
+        # What is gathered is gathered on: a block that is cut short is larger.
+        return kept if self._open.first is None else [*kept, self._open.finish()]
 
     def _finish(self) -> None:
         """Close the open block, if a sample is in it."""

@@ -14,10 +14,10 @@ from ...rules.finding import Judgement
 from .found_marks import FoundMarks
 
 if TYPE_CHECKING:
-    from ...probes.recording.ring import Ring
+    from .past import TenMinutes
 
-_FIRST = 5
-"""What writes recordings is loaded after so many samples: the first picture is not to wait for it."""
+_FIRST = 10
+"""What writes recordings is loaded after so many samples and judgements: the first picture is not to wait for it."""
 MOST_FILES = 20
 MOST_BYTES = 500_000_000
 AGAIN_SECONDS = 600.0
@@ -38,8 +38,8 @@ class Keeper:
     def __init__(self, folder: Path | None = None, tell: Callable[[str], None] = print) -> None:
         self.folder = folder
         self.tell = tell
-        self._first: list[Sample | Mark] = []
-        self._made: Ring | None = None
+        self._first: list[Sample | Mark | Judgement] = []
+        self._made: TenMinutes | None = None
         self._lock = threading.Lock()
         self._marks = FoundMarks()
         self._written: dict[tuple[str, str], float] = {}
@@ -51,7 +51,7 @@ class Keeper:
     @property
     def bytes(self) -> int:
         """That it takes in memory."""
-        return self._made.bytes if self._made else 0
+        return self._made.size_bytes if self._made else 0
 
     def sample(self, sample: Sample) -> None:
         """Keep a sample."""
@@ -61,6 +61,8 @@ class Keeper:
     def judgement(self, judgement: Judgement) -> None:
         """Keep what was found, and write it all a moment after an error began."""
         now = judgement.frame.time_seconds
+        with self._lock:
+            self._add(judgement)
         for mark in self._marks.of(judgement):
             with self._lock:
                 self._add(mark)
@@ -70,6 +72,17 @@ class Keeper:
             mark, self._due = self._due[1], None
             if self.folder is not None:
                 self._write_later(self.folder, mark, now)
+
+    def moment(self, time_seconds: float) -> float | None:
+        """Unix time of the moment that can be shown for that one; ``None``: nothing is kept yet."""
+        with self._lock:
+            return self._ten_minutes().moment(time_seconds)
+
+    def at(self, moment: float) -> Judgement | None:
+        """What was judged at one of these, worked out on the caller's thread; ``None``: it is not kept any more."""
+        with self._lock:
+            look = self._ten_minutes().look_back(moment)
+        return look.judgement() if look else None
 
     def write_now(self) -> None:
         """All of it to a new file in the folder that one is in; says so when it is done."""
@@ -92,7 +105,7 @@ class Keeper:
         from ...probes.recording.segment import RecordingError, write_blocks
 
         with self._lock:
-            blocks = self._ring().blocks()
+            blocks = self._ten_minutes().blocks()
         try:
             size = write_blocks(path, blocks)
         except RecordingError as error:
@@ -101,17 +114,17 @@ class Keeper:
             self._bytes += size
         return f"the last ten minutes are in {path}"
 
-    def _add(self, entry: Sample | Mark) -> None:
+    def _add(self, entry: Sample | Mark | Judgement) -> None:
         self._first.append(entry)
         if self._made is not None or len(self._first) > _FIRST:
-            self._ring()
+            self._ten_minutes()
 
-    def _ring(self) -> Ring:
+    def _ten_minutes(self) -> TenMinutes:
         """With all that came so far."""
         if self._made is None:
-            from ...probes.recording.ring import Ring
+            from .past import TenMinutes
 
-            self._made = Ring()
+            self._made = TenMinutes()
         for entry in self._first:
             self._made.add(entry)
         self._first.clear()
