@@ -166,6 +166,7 @@ def _parser(words: Container[str] | None) -> tuple[_Parser, Mapping[str, _Parser
         scenario=None,
         source=None,
         at=None,
+        rejudge=False,
     )
     for names_of_part, add_part in _PARTS:
         if words is None or any(name in words for name in names_of_part):

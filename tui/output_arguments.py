@@ -113,6 +113,11 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         metavar="N",
         help="seconds of it in one, 0.1 to 100 (1)",
     )
+    replay.add_argument(
+        "--rejudge",
+        action="store_true",
+        help="judge all of it anew first, by the rules of this version and --rules: n goes to what they find",
+    )
     add_viewing(replay, suppress=True)
 
     cut = add(

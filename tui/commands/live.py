@@ -36,6 +36,10 @@ def watch(options: Namespace) -> int:
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
+    if options.rejudge and once:
+        raise UsageError(
+            "--rejudge goes with the screen: gputop diagnose --from FILE judges anew without one"
+        )
     if once and not options.once and is_typed_at():
         terminal = os.environ.get("TERM") or "not set"
         complain(f"no screen can be drawn on this terminal (TERM is {terminal}): one frame as text")
@@ -144,6 +148,10 @@ def _show(feed: Feed, limits: dict[str, dict[str, float]], options: Namespace) -
         from ...probes.feeds.replay import ReplayFeed
 
         replay = feed if isinstance(feed, ReplayFeed) else None
+    if replay is not None and options.rejudge:
+        from .rejudge import rejudged
+
+        replay.marks = rejudged(replay.recording, _engine(limits))
     app = GputopApp(
         watched,
         ascii_only=ascii_only,
