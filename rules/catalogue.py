@@ -31,6 +31,7 @@ from .distributed.compile_holds_others import CompileHoldsOthers
 from .distributed.evaluation_holds_others import EvaluationHoldsOthers
 from .distributed.evaluation_share import EvaluationShare
 from .distributed.garbage_collection import GarbageCollection
+from .distributed.interpreter_contention import InterpreterContention
 from .distributed.launch_bound import LaunchBound
 from .distributed.load_imbalance import LoadImbalance
 from .distributed.long_work_holds_others import LongWorkHoldsOthers
@@ -46,6 +47,7 @@ from .distributed.slow_first_step import SlowFirstStep
 from .distributed.start_up_holds_others import StartUpHoldsOthers
 from .distributed.step_time_grown import StepTimeGrown
 from .distributed.straggler import Straggler
+from .distributed.synchronization_points import SynchronizationPoints
 from .distributed.throughput_varies import ThroughputVaries
 from .distributed.uneven_micro_steps import UnevenMicroSteps
 from .environment.other_tenant import OtherTenant
@@ -53,6 +55,7 @@ from .environment.persistence_mode_off import PersistenceModeOff
 from .environment.slow_settings import SlowSettings
 from .environment.split_gpu_misfit import SplitGpuMisfit
 from .environment.tensor_cores_unused import TensorCoresUnused
+from .host.cores_oversubscribed import CoresOversubscribed
 from .host.cpu_throttling import CpuThrottling
 from .host.disk_error import DiskError
 from .host.file_server_silent import FileServerSilent
@@ -70,6 +73,10 @@ from .input.input_bound import InputBound
 from .input.loader_cpu_bound import LoaderCpuBound
 from .input.loader_io_bound import LoaderIoBound
 from .input.loader_without_workers import LoaderWithoutWorkers
+from .input.loader_workers_die import LoaderWorkersDie
+from .input.network_file_system_slow import NetworkFileSystemSlow
+from .input.pageable_copies import PageableCopies
+from .input.periodic_loader_stall import PeriodicLoaderStall
 from .link.collectives_over_ethernet import CollectivesOverEthernet
 from .link.fabric_impaired import FabricImpaired
 from .link.imex_down import ImexDown
@@ -113,6 +120,7 @@ RULES: tuple[type[Rule], ...] = (
     DiskError,
     FileServerSilent,
     StuckInKernel,
+    CoresOversubscribed,
     ThermalSlowdown,
     PowerCap,
     ClockStuckLow,
@@ -162,6 +170,8 @@ RULES: tuple[type[Rule], ...] = (
     StepTimeGrown,
     LaunchBound,
     UnevenMicroSteps,
+    SynchronizationPoints,
+    InterpreterContention,
     OutlierSteps,
     LoadImbalance,
     ThroughputVaries,
@@ -195,6 +205,10 @@ RULES: tuple[type[Rule], ...] = (
     LoaderCpuBound,
     LoaderIoBound,
     CopiesToDeviceSlow,
+    NetworkFileSystemSlow,
+    PeriodicLoaderStall,
+    LoaderWorkersDie,
+    PageableCopies,
 )
 
 FAMILIES: dict[str, str] = {

@@ -19,6 +19,7 @@ from ..probes.model.signals import kept
 from ..probes.model.throttle_reasons import THROTTLE_REASONS
 from .progress import stuck_ranks
 from .series import Blocks, Series
+from .waits.interpreter import interpreter_taken
 
 GPU_SIGNALS = kept("gpu")
 HOST_SIGNALS = kept("host")
@@ -48,6 +49,9 @@ STALLED = "phase stalled"
 """Share of the time in which a rank was stuck; it takes the place of the phase it was stuck in."""
 THROTTLED = "throttle_bits"
 """Of a GPU: which of `THROTTLE_REASONS` hold its clocks down, as the sum of their bits."""
+
+INTERPRETER_TAKEN = "interpreter_taken"
+"""Of a rank of which stacks are taken: 1 while another thread has what its main thread waits for, else 0."""
 
 _TYPICAL_OVER_SECONDS = 120.0
 _BITS = {word: bit for bit, word in THROTTLE_REASONS.items()}
@@ -272,6 +276,8 @@ def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | No
                 yield subject, (f"phase {phase}",), (share,)
             if rank.phases:
                 yield subject, (STALLED,), (0.0,)
+            if frame.stacks:
+                yield subject, (INTERPRETER_TAKEN,), (interpreter_taken(rank, frame),)
     for process in frame.processes:
         if process.role in ("rank", "worker"):
             blocked = None if process.state is None else process.state == "D"

@@ -13,6 +13,7 @@ from ..rules.suggestion import suggestion
 from .console import values
 from .console.errors import UsageError
 from .console.output import say
+from .evidence_arguments import add_capture, add_compare
 from .job_arguments import WITH_VALUE, add_probe, add_run, split_job
 from .output_arguments import add_recordings, add_serve, add_stream
 from .shared_arguments import add_source
@@ -23,6 +24,7 @@ from .view_arguments import (
     add_demo,
     add_reports,
     add_rules,
+    add_settings,
     add_viewing,
 )
 
@@ -186,6 +188,8 @@ _PARTS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
         ("record", "replay", "cut"),
         lambda commands: add_recordings(commands.add_parser, add_viewing),
     ),
+    (("compare",), lambda commands: add_compare(commands.add_parser, add_settings, FORMATS)),
+    (("capture",), lambda commands: add_capture(commands.add_parser, add_viewing)),
     (("stream",), lambda commands: add_stream(commands.add_parser, add_viewing)),
     (("collect",), add_collect),
 )

@@ -1,6 +1,6 @@
 """The command ``gputop``: what was asked for, and the exit code.
 
-Exit codes: 0 fine, 1 active findings (diagnose only), 2 could not look, 64 wrong usage, 130 interrupted.
+Exit codes: 0 fine, 1 active findings (diagnose) or a regression (compare), 2 could not look, 64 wrong usage, 130 interrupted.
 Everything heavy is imported where it is used: the collector, which starts here too, must stay small.
 """
 
@@ -78,6 +78,14 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.serve import print_generated
 
         return print_generated(options.generated)
+    if options.command == "compare":
+        from .commands.compare import compare
+
+        return compare(options)
+    if options.command == "capture":
+        from .commands.capture import capture
+
+        return capture(options)
     if options.command == "cut":
         from .commands.cut import cut
 

@@ -40,6 +40,7 @@ LINES = (
     Line("host", "host.source:make", ("host",), True, "host"),
     Line("threads", "processes.threads:make", ("threads", "exits"), False, "processes"),
     Line("limits", "processes.limits:make", ("limits",), False, "processes"),
+    Line("mounts", "processes.mounts:make", ("mounts",), False, "processes"),
     Line("stacks", "stacks.source:make", ("stacks",), False, "processes"),
     Line("waits", "waits.source:make", ("waits",), False, "processes"),
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),

@@ -20,6 +20,8 @@ from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
 from .kernel_log import all_xids, derive_kernel_log
 from .link import derive_links
+from .loader_workers import derive_workers
+from .mount import derive_mounts
 from .placement import derive_placements
 from .port import derive_ports
 from .process import derive_processes
@@ -80,6 +82,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
             for probe in current.probes
         ),
         limits=current.limits,
+        mounts=derive_mounts(previous, current),
         waits=current.waits,
         threads=current.threads,
         stacks=current.stacks,
@@ -91,6 +94,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
         kernel_log=kernel_log,
         starvation=current.starvation,
         rank_histories=tuple(rank_histories.values()),
+        worker_histories=derive_workers(previous, current, jobs, processes),
         sources=tuple(
             extend(SourceFrame, status, age_seconds=_age(status.monotonic_seconds, current))
             for status in current.sources

@@ -17,6 +17,7 @@ from .job_frames import JobFrame, RankFrame
 from .kernel_log import KernelLogFrame
 from .link_frames import LinkFrame, PortFrame
 from .link_readings import ImexReading
+from .mount_frames import MountFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
 from .process_readings import LimitsReading
@@ -28,6 +29,7 @@ from .sample import SourceStatus
 from .starvation import Starvation
 from .topology_frames import PlacementFrame, TopologyFrame
 from .wait_readings import WaitReading
+from .worker_history import WorkerHistory
 
 
 class ProbeFrame(ProbeReading, frozen=True, kw_only=True, omit_defaults=False):
@@ -64,6 +66,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     pressures: tuple[PressureFrame, ...] = ()
     """Of control groups."""
     limits: tuple[LimitsReading, ...] = ()
+    mounts: tuple[MountFrame, ...] = ()
+    """Network file systems that ranks see."""
     waits: tuple[WaitReading, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()
@@ -82,6 +86,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """That the collector was not run for much of the time since the frame before."""
     rank_histories: tuple[RankHistory, ...] | msgspec.UnsetType = ()
     """What the next frame looks back on; never printed."""
+    worker_histories: tuple[WorkerHistory, ...] | msgspec.UnsetType = ()
+    """The same of loader workers."""
 
     # Looked up many times a frame; not fields, so neither sent nor printed.
 
@@ -113,6 +119,17 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             () if isinstance(self.rank_histories, msgspec.UnsetType) else self.rank_histories
         )
         return {key_of(past): past for past in rank_histories}
+
+    @cached_property
+    def _worker_histories(self) -> dict[Key, WorkerHistory]:
+        found = (
+            () if isinstance(self.worker_histories, msgspec.UnsetType) else self.worker_histories
+        )
+        return {key_of(each): each for each in found}
+
+    def worker_history(self, pid: int, start_time_seconds: float) -> WorkerHistory | None:
+        """What is remembered of the loader workers of that rank, or ``None``."""
+        return self._worker_histories.get((pid, start_time_seconds))
 
     def probe(self, pid: int, start_time_seconds: float) -> ProbeFrame | None:
         """What the probe in that process tells, or ``None``."""

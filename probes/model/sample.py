@@ -25,6 +25,7 @@ from .link_readings import (
     PortReading,
     TopologyReading,
 )
+from .mount_readings import MountReading
 from .probe_readings import ProbeReading
 from .process_readings import LimitsReading, ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
@@ -86,6 +87,8 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     """Of control groups."""
     limits: tuple[LimitsReading, ...] = ()
     """Of ranks and their children."""
+    mounts: tuple[MountReading, ...] = ()
+    """Network file systems that ranks see."""
     kernel_log: tuple[KernelLogReading, ...] = ()
     waits: tuple[WaitReading, ...] = ()
     """Of processes that stand still, on request."""

@@ -18,12 +18,14 @@ SignalOf = Literal[
     "cgroup",
     "pressure",
     "limits",
+    "mount",
     "port",
     "rank",
     "probe",
     "allocator",
 ]
 """Whose field it is; ``pressure``: a control group's, and ``limits``: a rank's, read by sources of their own.
+``mount``: of a network file system.
 ``allocator``: PyTorch's, of a rank."""
 
 UNITS = (
@@ -342,6 +344,10 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("open_files_limit", "limits", "limit of open files", "count"),
     Signal("shm_total_bytes", "limits", "/dev/shm", "bytes"),
     Signal("shm_free_bytes", "limits", "free in /dev/shm", "bytes", kept=True),
+    Signal("await_seconds", "mount", "time of a request", "seconds"),
+    Signal("queue_await_seconds", "mount", "of that in the queue", "seconds"),
+    Signal("operations_per_second", "mount", "requests", "per_second"),
+    Signal("retransmission_ratio", "mount", "sent again", "ratio"),
     Signal("memory_used_bytes", "cgroup", "memory used", "bytes", kept=True),
     Signal("oom_kills", "cgroup", "OOM kills", "count", kept=True),
     Signal("throttled_ratio", "cgroup", "throttled", "ratio", kept=True, needs="a CPU quota"),

@@ -7,8 +7,11 @@ from difflib import get_close_matches
 from . import (
     device_faults,
     health_faults,
+    host_faults,
     input_faults,
     link_faults,
+    loader_faults,
+    loop_faults,
     memory_faults,
     pace_faults,
     process_faults,
@@ -48,6 +51,12 @@ _ALL = (
     setup_faults.NO_TENSOR_CORES,
     setup_faults.MPS_SHARED,
     process_faults.RANK_DIED,
+    loader_faults.SLOW_NFS,
+    loader_faults.LOADER_STALLS,
+    loader_faults.LOADER_WORKERS_DIE,
+    host_faults.OVERSUBSCRIBED,
+    loop_faults.SYNC_POINTS,
+    loop_faults.PAGEABLE_COPIES,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

@@ -41,6 +41,7 @@ _DURATIONS = {
     "cgroups": 0.0004,
     "pressure": 0.0002,
     "limits": 0.0003,
+    "mounts": 0.0004,
     "host": 0.0012,
     "inprocess": 0.0003,
     "infiniband": 0.0011,

@@ -37,6 +37,8 @@ class Pace(NamedTuple):
     optimizer: float = 0.20
     other: float = 0.02
     work: Work = TRAINING
+    sync: float = 0.0
+    """0: it never waits for its GPU."""
 
 
 class Stage(NamedTuple):
@@ -143,6 +145,7 @@ class Rhythm:
             "data": lasts(pace.data),
             "h2d": lasts(pace.h2d),
             "forward": lasts(pace.forward),
+            **({"sync": lasts(pace.sync)} if pace.sync else {}),
             "backward": lasts(pace.backward),
             "comm": lasts(pace.comm),
             "optimizer": lasts(pace.optimizer),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ..rule import Scene
-from ..waits.labels import Charge
+from ..waits.charge import Charge
 from ._charge import ChargeRule
 from ._holders import step_of
 

@@ -14,7 +14,6 @@ from ..waits.ranks import names_of
 _NEXT = range(3, 40)
 """Steps that are usual ones; the second one may still compile."""
 _LEAST_STEPS = 10
-_STARTUP = "startup"
 
 
 class SlowFirstStep(JobRule):
@@ -28,6 +27,7 @@ class SlowFirstStep(JobRule):
     Diagnosis:
         The evidence names the phase that it went to. Compile: torch.compile. Forward or backward: CUDA
         modules, cuDNN's benchmark, autotuning. Comm: NCCL. Data: the workers' start, a shuffle buffer.
+        Startup: what else is done from the first batch on. Imports and the like are before it.
     Mitigation:
         Keep the caches of compilers on a file system that lasts (TORCHINDUCTOR_CACHE_DIR,
         TRITON_CACHE_DIR), CUDA_MODULE_LOADING=LAZY, fewer shapes to tune, a smaller shuffle buffer.
@@ -55,8 +55,8 @@ class SlowFirstStep(JobRule):
         if worst is None:
             return Verdict(subject=subject, holds=False)
         rank, step, usual = worst
-        seconds = _seconds(step)
-        phase = max(_phases(step), key=lambda name: step.phases[name], default=None)
+        seconds = step.seconds
+        phase = max(step.phases, key=lambda name: step.phases[name], default=None)
         return Verdict(
             subject=subject,
             holds=True,
@@ -89,7 +89,7 @@ class SlowFirstStep(JobRule):
         )
         if usual is None or old:
             return None
-        seconds = _seconds(steps[0])
+        seconds = steps[0].seconds
         slow = seconds >= self.limit["times_median"] * usual
         return (
             (rank, steps[0], usual)
@@ -101,12 +101,3 @@ class SlowFirstStep(JobRule):
 def _usual(steps: Sequence[StepReading]) -> float | None:
     known = [step.seconds for step in steps if step.number in _NEXT]
     return median(known) if len(known) >= _LEAST_STEPS else None
-
-
-def _phases(step: StepReading) -> list[str]:
-    return [phase for phase in step.phases if phase != _STARTUP]
-
-
-def _seconds(step: StepReading) -> float:
-    """Without what was before the training began."""
-    return step.seconds - step.phases.get(_STARTUP, 0.0)

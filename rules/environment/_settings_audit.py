@@ -29,7 +29,6 @@ def audit(variables: Variables, job: JobFrame, frame: Frame) -> Iterator[Line]:
     yield from _computing(variables)
     if (job.world_size or len(job.ranks)) > 1:
         yield from _collectives(variables, job, frame)
-    yield from _threads(variables, job, frame)
 
 
 def _is_on(variables: Variables, name: str) -> bool:
@@ -89,7 +88,8 @@ def _collectives(variables: Variables, job: JobFrame, frame: Frame) -> Iterator[
         yield "NCCL_NVLS_ENABLE=0", "the NVSwitches do not add up what they carry (NVLink SHARP)"
 
 
-def _threads(variables: Variables, job: JobFrame, frame: Frame) -> Iterator[Line]:
+def threads(variables: Variables, job: JobFrame, frame: Frame) -> Iterator[Line]:
+    """Where cores are short."""
     waits = frame.host.pressure_cpu_ratio if frame.host else None
     crowded = len(job.ranks) > 1 and (waits or 0.0) >= _CROWDED_RATIO
     if crowded and not any(name in variables for name in _THREADS):

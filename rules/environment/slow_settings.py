@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
+from ..host.cores_oversubscribed import CoresOversubscribed
 from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene
 from ._loader_settings import loader_lines
 from ._network_settings import cards, interfaces
-from ._settings_audit import Line, Variables, audit
+from ._settings_audit import Line, Variables, audit, threads
 
 
 class SlowSettings(JobRule):
@@ -43,7 +44,7 @@ class SlowSettings(JobRule):
             return Verdict(
                 subject=subject, holds=None, unknown_because="its environment is not readable"
             )
-        found = tuple(_lines(job, variables_of, scene))
+        found = tuple(_lines(job, variables_of, subject, scene))
         return Verdict(
             subject=subject,
             holds=bool(found),
@@ -63,9 +64,13 @@ def _variables_of(job: JobFrame, frame: Frame) -> dict[int, Variables]:
     return found
 
 
-def _lines(job: JobFrame, variables_of: dict[int, Variables], scene: Scene) -> Iterator[Line]:
+def _lines(
+    job: JobFrame, variables_of: dict[int, Variables], subject: Subject, scene: Scene
+) -> Iterator[Line]:
     first = next(iter(variables_of.values()))  # but for its number and its cards each has the same
     yield from audit(first, job, scene.frame)
+    if not CoresOversubscribed().judge_job(job, subject, scene).holds:  # which says it better
+        yield from threads(first, job, scene.frame)
     yield from interfaces(first, scene.frame)
     yield from cards(job, variables_of, scene.frame)
     yield from loader_lines(job, scene)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from ..distributed._charge import ChargeRule
 from ..distributed._holders import step_of
 from ..rule import Scene
-from ..waits.labels import Charge
+from ..waits.charge import Charge
 from ._blocked import mount_words
 
 

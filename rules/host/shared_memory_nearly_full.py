@@ -42,6 +42,7 @@ class SharedMemoryNearlyFull(JobRule):
         ),
     }
     hold_seconds = 15.0
+    explains = ("INP708",)
     look_seconds = 5.0
     next_step = (
         "Give the container a larger /dev/shm (--shm-size, --ipc=host), or lower num_workers."

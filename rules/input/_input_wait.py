@@ -19,7 +19,7 @@ SECONDS = 30.0
 RUNS_AHEAD_RATIO = 0.05
 """Of a step: a host that is farther ahead of its GPU than this does not keep it waiting."""
 SHARE = Threshold(0.10, "ratio", "TraceML, fournex, MLPerf AU 90 %: 10 % of a step")
-CAUSED_BY_THESE: tuple[str, ...] = ("HW210", "INP701", "RUN436")
+CAUSED_BY_THESE: tuple[str, ...] = ("HW210", "INP701", "INP707", "RUN436")
 
 
 class InputWait(msgspec.Struct, frozen=True):

@@ -31,6 +31,7 @@ from gputop.probes.model.link_readings import (
     PortReading,
     TopologyReading,
 )
+from gputop.probes.model.mount_readings import MountReading
 from gputop.probes.model.probe_readings import ProbeReading
 from gputop.probes.model.process_readings import LimitsReading, ProcessReading
 from gputop.probes.model.rank_readings import (
@@ -82,6 +83,7 @@ class Changes:
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pressures: Sequence[PressureReading] = ()
     limits: Sequence[LimitsReading] = ()
+    mounts: Sequence[MountReading] = ()
     xids: Sequence[XidReading] = ()
     kernel_log: Sequence[KernelLogReading] = ()
     probes: Sequence[ProbeReading] = ()
@@ -151,6 +153,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         cgroups=(_changed(_cgroup(moment), changes.cgroup),),
         pressures=tuple(changes.pressures),
         limits=tuple(changes.limits),
+        mounts=tuple(changes.mounts),
         host=None if changes.host is None else _changed(_host(moment), changes.host),
         xids=tuple(changes.xids),
         kernel_log=tuple(changes.kernel_log),

@@ -47,7 +47,7 @@ def watch(options: Namespace) -> int:
     if code is not None:
         return code
     try:
-        feed = _feed(options, once)
+        feed = make_feed(options, once)
         if once:
             from .once import print_once
 
@@ -68,7 +68,7 @@ def report(options: Namespace) -> int:
     if code is not None:
         return code
     try:
-        feed = _feed(options, once=False)
+        feed = make_feed(options, once=False)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
     engine = _engine(limits)
@@ -223,7 +223,13 @@ def why_not(sample: Sample) -> str:
     return ""
 
 
-def _feed(options: Namespace, once: bool) -> Feed:
+def make_feed(options: Namespace, once: bool) -> Feed:
+    """What the command line says is looked at.
+
+    Raises:
+        FeedError: where it cannot be.
+        UsageError: where it is none.
+    """
     if options.source is not None:
         from .recorded import recorded
 

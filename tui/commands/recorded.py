@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...probes.feeds.protocol import FeedError
 from ...probes.feeds.replay import PAST_SECONDS, ReplayFeed
+from ...probes.recording.capsule import unpacked
 from ...probes.recording.recording import Recording
 from ...probes.recording.segment import RecordingError
 from ..console.errors import UsageError
@@ -45,15 +46,20 @@ def recorded(options: Namespace) -> ReplayFeed:
 
 
 def opened(name: str) -> Recording:
-    """The recording of that name, or in that file.
+    """The recording of that name, in that file, or in that capsule.
 
     Raises:
         FeedError: where there is none.
     """
+    path = Path(name)
     try:
-        return Recording(Path(name))
+        inside = unpacked(path)
+        recording = Recording(inside or path)
     except RecordingError as error:
         raise FeedError(str(error)) from error
+    if inside is not None:
+        recording.unreadable = [each.replace(str(inside), name) for each in recording.unreadable]
+    return recording
 
 
 def moment(text: str, recording: Recording) -> float:

@@ -127,7 +127,7 @@ def _memory_clock(gpu: GpuFrame) -> str:
     now = format.quantity(gpu.memory_clock_hertz, "hertz")
     state = DASH if gpu.performance_state is None else f"P{gpu.performance_state}"
     most = format.quantity(gpu.memory_clock_max_hertz, "hertz")
-    return f"{now} of {most} {DOT} performance state {state}"
+    return f"{now} of {most} {DOT} {state}"
 
 
 def _links(gpu: GpuFrame) -> Iterable[Fact]:

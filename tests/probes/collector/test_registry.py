@@ -115,6 +115,7 @@ def test_what_is_left_out_is_named_by_a_line_of_its_own() -> None:
         "processes",
         "threads",
         "limits",
+        "mounts",
         "stacks",
         "waits",
         "nccl ras",

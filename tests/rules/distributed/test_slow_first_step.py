@@ -26,6 +26,12 @@ def test_it_is_told_with_phase_and_rank() -> None:
     assert found.price.reason
 
 
+def test_all_from_the_first_batch_on_is_part_of_it() -> None:
+    """As the probe has it: until a step has ended, what belongs to no other phase is start-up."""
+    found = play(begins(9.0, "startup"), 40).one("RUN445")
+    assert evidence(found, "longest_in").value == "startup"
+
+
 def test_it_is_told_for_a_while() -> None:
     played = play(begins(9.0), 340, interval=5.0)
     assert played.active_from("RUN445") is not None
@@ -37,11 +43,10 @@ def test_it_is_told_for_a_while() -> None:
     [
         begins(1.5),
         begins(4.0),
-        begins(60.0, "startup"),
         begins(9.0, first=700),
         healthy,
     ],
-    ids=["twice", "few seconds", "imports", "not the first", "no probe"],
+    ids=["twice", "few seconds", "not the first", "no probe"],
 )
 def test_near_misses(script: Script) -> None:
     assert "RUN445" not in play(script, 90, interval=2.0).ever()
