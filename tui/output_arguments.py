@@ -142,6 +142,9 @@ def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> Non
         "at each look, under the names of --format json, until it is interrupted.",
         allow_abbrev=False,
     )
+    stream.add_argument(
+        "--schema", action="store_true", help="print the JSON schema of these lines, and exit"
+    )
     add_pid(stream.add_argument)
     stream.add_argument(
         "--what",
