@@ -13,7 +13,7 @@ from ..rules.suggestion import suggestion
 from .console import values
 from .console.errors import UsageError
 from .console.output import say
-from .evidence_arguments import add_capture, add_compare
+from .evidence_arguments import add_capture, add_compare, add_export
 from .job_arguments import WITH_VALUE, add_probe, add_run, split_job
 from .output_arguments import add_recordings, add_serve, add_stream
 from .shared_arguments import add_source
@@ -190,6 +190,7 @@ _PARTS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     ),
     (("compare",), lambda commands: add_compare(commands.add_parser, add_settings, FORMATS)),
     (("capture",), lambda commands: add_capture(commands.add_parser, add_viewing)),
+    (("export",), lambda commands: add_export(commands.add_parser)),
     (("stream",), lambda commands: add_stream(commands.add_parser, add_viewing)),
     (("collect",), add_collect),
 )

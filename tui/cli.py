@@ -91,6 +91,10 @@ def _run(argv: Sequence[str]) -> int:
 
         say_json(packaged(options.what))
         return OK
+    if options.command == "export":
+        from .commands.export import export
+
+        return export(options)
     if options.command == "cut":
         from .commands.cut import cut
 

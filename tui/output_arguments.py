@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .console import values
-from .shared_arguments import TIME, add_pid, add_scenario
+from .shared_arguments import TIME, add_pid, add_scenario, add_span
 
 _DEFAULT = ("127.0.0.1", 9834)
 
@@ -127,8 +127,7 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         allow_abbrev=False,
     )
     cut.add_argument("source", metavar="FILE", help="one of its files, or the name of a recording")
-    cut.add_argument("--from", dest="begin", metavar="TIME", help=f"{TIME} (its beginning)")
-    cut.add_argument("--to", dest="end", metavar="TIME", help="the same (its end)")
+    add_span(cut)
     cut.add_argument("-o", "--output", required=True, metavar="FILE", help="the new file")
     cut.add_argument("--force", action="store_true", help="replace the file if there is one")
 

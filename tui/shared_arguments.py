@@ -38,3 +38,9 @@ def add_source(parser: Any, default: Callable[[object], object]) -> None:
         metavar="TIME",
         help=f"with --from: at that time of it ({TIME})",
     )
+
+
+def add_span(parser: Any) -> None:
+    """``--from`` and ``--to``: a part of a recording."""
+    parser.add_argument("--from", dest="begin", metavar="TIME", help=f"{TIME} (its beginning)")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="the same (its end)")

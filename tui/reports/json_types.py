@@ -76,7 +76,7 @@ def _made(name: str, fields: list[_Field], about: str | None, strict: bool) -> t
 
 def _public(kind: Any, strict: bool) -> Any:
     """A type in which records of ours may stand."""
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+    if _is_record(kind):
         return public_type(kind, strict=strict)
     arguments = typing.get_args(kind)
     origin: Any = typing.get_origin(kind)
@@ -88,6 +88,10 @@ def _public(kind: Any, strict: bool) -> Any:
     if origin is types.UnionType or origin is typing.Union:
         return typing.Union[inner]  # noqa: UP007 - of types that are known at run time only
     return origin[inner]
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 @cache
