@@ -61,7 +61,12 @@ def add_capture(add: Callable[..., Any], add_viewing: Callable[..., None]) -> No
     )
     add_pid(capture.add_argument, "of the job that it is about (all jobs here)")
     capture.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="the new file, such as hang.zip"
+        "-o",
+        "--output",
+        type=values.file,
+        required=True,
+        metavar="FILE",
+        help="the new file, such as hang.zip",
     )
     capture.add_argument("--force", action="store_true", help="replace the file if there is one")
     capture.add_argument(
@@ -119,5 +124,7 @@ def add_export(add: Callable[..., Any]) -> None:
         help="Perfetto's own, or Chrome's JSON as torch.profiler writes it (perfetto)",
     )
     add_span(export)
-    export.add_argument("-o", "--output", required=True, metavar="FILE", help="the new file")
+    export.add_argument(
+        "-o", "--output", type=values.file, required=True, metavar="FILE", help="the new file"
+    )
     export.add_argument("--force", action="store_true", help="replace the file if there is one")

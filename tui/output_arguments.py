@@ -71,7 +71,10 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         allow_abbrev=False,
     )
     record.add_argument(
-        "recording", metavar="NAME", help="path that the names of its files begin with"
+        "recording",
+        type=values.file,
+        metavar="NAME",
+        help="path that the names of its files begin with",
     )
     add_pid(record.add_argument)
     record.add_argument(
@@ -128,7 +131,9 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
     )
     cut.add_argument("source", metavar="FILE", help="one of its files, or the name of a recording")
     add_span(cut)
-    cut.add_argument("-o", "--output", required=True, metavar="FILE", help="the new file")
+    cut.add_argument(
+        "-o", "--output", type=values.file, required=True, metavar="FILE", help="the new file"
+    )
     cut.add_argument("--force", action="store_true", help="replace the file if there is one")
 
 

@@ -29,7 +29,7 @@ def cut(options: Namespace) -> int:
     try:
         count, size = _copied(recording.entries(begin, end), output, replace=options.force)
     except RecordingError as error:
-        more = "; --force replaces it" if not options.force and output.exists() else ""
+        more = "; --force replaces it" if not options.force and output.is_file() else ""
         return complain(f"{error}{more}", COULD_NOT_LOOK)
     except OSError as error:
         return complain(f"{output}: {error.strerror}", COULD_NOT_LOOK)

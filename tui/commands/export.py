@@ -43,7 +43,10 @@ def export(options: Namespace) -> int:
     except RecordingError as error:
         return complain(str(error), COULD_NOT_LOOK)
     except FileExistsError:
-        return complain(f"{output}: File exists; --force replaces it", COULD_NOT_LOOK)
+        more = (
+            "File exists; --force replaces it" if output.is_file() else "it is there, and no file"
+        )
+        return complain(f"{output}: {more}", COULD_NOT_LOOK)
     except OSError as error:
         return complain(f"{output}: {error.strerror}", COULD_NOT_LOOK)
     if not size:

@@ -80,6 +80,13 @@ def address(text: str) -> tuple[str, int]:
     return host or "0.0.0.0", int(port)
 
 
+def file(text: str) -> str:
+    """A path that ends in the name of a file."""
+    if "\0" in text or text.rpartition("/")[2] in ("", ".", ".."):
+        raise argparse.ArgumentTypeError(f"{text!r} names no file")
+    return text
+
+
 def size(text: str) -> int:
     """``500M``, ``2G`` or a number of bytes: at least a megabyte."""
     found = re.fullmatch(_SIZE, text)

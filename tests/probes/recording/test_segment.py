@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 import pytest
 
 from gputop.probes.model.sample import WIRE_SCHEMA_VERSION, Sample
 from gputop.probes.recording import block as blocks
-from gputop.probes.recording.block import NewerSchema
+from gputop.probes.recording.block import BadBlock, NewerSchema
 from gputop.probes.recording.recording import Recording
 from gputop.probes.recording.segment import RecordingError, Segment, SegmentWriter
+from gputop.probes.recording.zstd import compress, decompress
 
 from support.recordings import BEGAN, NOTE, samples, small_samples, written, written_of
 
@@ -231,3 +233,30 @@ def test_a_folder_of_the_same_name_hides_no_recording(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     written(tmp_path / "run-20261130T220000Z-000.gtop", 5)
     assert Recording(tmp_path / "run").count == 5
+
+
+def test_what_is_forged_is_no_worse_than_what_is_damaged() -> None:
+    """Its checksums are right, and what is in it is not what any program of ours writes."""
+    made = blocks.encode([*small_samples(8), NOTE])
+    _, head_bytes, data_bytes, data_crc, head_crc = blocks.FRAME.unpack_from(made)
+    at = blocks.FRAME.size + head_bytes
+    head = blocks.decode_head(made[blocks.FRAME.size : at], data_bytes, data_crc, head_crc)
+    plain = decompress(made[at:])
+    numbers = random.Random(3)
+    bad = 0
+    for _ in range(DAMAGES or 300):
+        forged = bytearray(plain)
+        place = numbers.randrange(min(len(forged), 3000))
+        match numbers.randrange(3):
+            case 0:
+                forged[place] = numbers.randrange(256)
+            case 1:
+                del forged[place : place + numbers.randrange(1, 5)]
+            case _:
+                forged[place:place] = numbers.randbytes(2)
+        data = compress(bytes(forged))
+        try:
+            blocks.decode(head, crc32(data), data)
+        except BadBlock:
+            bad += 1
+    assert bad > (DAMAGES or 300) / 2

@@ -179,7 +179,16 @@ def test_a_part_of_it_to_hand_over(tmp_path: Path) -> None:
     [
         (["--once", "--from", "nothing"], 2, "there is no such recording"),
         (["--once", "--from", "/etc/hostname"], 2, "is no recording"),
-        (["--once", "--from", "/"], 2, "Is a directory"),
+        (["--once", "--from", "/"], 2, "/: Is a directory"),
+        (["--once", "--from", "fifo"], 2, "not a regular file"),
+        (["cut", "empty", "-o", "x"], 2, "it is empty"),
+        (["replay", "folder"], 2, "folder: Is a directory"),
+        (["cut", "r.gtop", "-o", "folder"], 2, "folder: File exists"),
+        (["cut", "r.gtop", "-o", "folder", "--force"], 2, "folder: Is a directory"),
+        (["cut", "r.gtop", "-o", "/"], 64, "'/' names no file"),
+        (["cut", "r.gtop", "-o", ""], 64, "'' names no file"),
+        (["record", "."], 64, "'.' names no file"),
+        (["record", "folder/"], 64, "'folder/' names no file"),
         (["replay", "nothing"], 2, "there is no such recording"),
         (["diagnose", "--from", "nothing"], 2, "there is no such recording"),
         (["cut", "nothing", "-o", "x"], 2, "there is no such recording"),
@@ -199,6 +208,11 @@ def test_bad_input_gets_one_sentence(
     words: Sequence[str], code: int, sentence: str, tmp_path: Path
 ) -> None:
     written(tmp_path / "r.gtop", 12)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "empty").touch()
+    os.mkfifo(tmp_path / "fifo")
     found, out, err = run(*words, folder=tmp_path)
     assert (found, out) == (code, "")
     assert sentence in err and len(err.strip().splitlines()) == 1
+    assert "internal error" not in err and "--force" not in err  # which would replace nothing here
+    assert {each.name for each in tmp_path.iterdir()} == {"r.gtop", "folder", "empty", "fifo"}
