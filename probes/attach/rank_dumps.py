@@ -11,7 +11,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from ..sources.procfs.files import read_file
 from ..sources.procfs.redaction import mask_text
@@ -22,7 +22,7 @@ MOST_SNAPSHOT_BYTES = 64 << 20
 _SNAPSHOT_SECONDS = 120.0
 
 
-def flight_recorder(pid: int, redact: Callable[[Any], Any] | None = None) -> str:
+def flight_recorder(pid: int, redact: Callable[[object], object] | None = None) -> str:
     """The collectives that torch remembers, as JSON.
 
     Args:
@@ -69,14 +69,13 @@ def memory_snapshot(pid: int) -> bytes:
     return data
 
 
-def _masked(value: Any) -> Any:
+def _masked(value: object) -> object:
     if isinstance(value, str):
         return mask_text(value)
     if isinstance(value, list):
-        items: list[Any] = value
-        return [_masked(each) for each in items]
+        return [_masked(each) for each in cast("list[object]", value)]
     if isinstance(value, dict):
-        pairs: dict[str, Any] = value
+        pairs = cast("dict[str, object]", value)
         return {key: _masked(each) for key, each in pairs.items()}
     return value
 

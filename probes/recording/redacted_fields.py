@@ -14,6 +14,7 @@ How = Literal[
     "user",
     "name",
     "part",
+    "group",
     "program",
     "path",
     "file",
@@ -34,6 +35,41 @@ KNOWN_PARTS = frozenset({"", "dev", "shm", "proc", "sys", "tmp", ".", ".."})
 KNOWN_THREADS = re.compile(
     r"(MainThread|Thread-\d+|python[\d.]*|pt_\w+|cuda[\w-]*|nccl\w*|NCCL\w*|ProcessGroup\w*)$"
 )
+KNOWN_GROUP_WORDS = frozenset(
+    [
+        "default",
+        "mesh",
+        "group",
+        "parallel",
+        "model",
+        "data",
+        "tensor",
+        "pipeline",
+        "pipe",
+        "context",
+        "expert",
+        "sequence",
+        "embedding",
+        "world",
+        "shard",
+        "replicate",
+        "fsdp",
+        "ddp",
+        "hsdp",
+        "dp",
+        "tp",
+        "pp",
+        "cp",
+        "ep",
+        "sp",
+        "mp",
+        "gloo",
+        "nccl",
+        "undefined",
+        "pg",
+    ]
+)
+"""Of process groups: what frameworks call them."""
 KNOWN_PHASES = frozenset({*PHASES, ""})
 
 
@@ -76,7 +112,7 @@ _TABLE: tuple[Iterable[tuple[tuple[str, str], How]], ...] = (
     _rows("StepReading", phases="by phase", gpu_phases="by phase"),
     _rows("SegmentReading", phase="phase"),
     _rows("ThreadPhaseReading", name="thread", phase="phase"),
-    _rows("CollectiveReading", group="name"),
+    _rows("CollectiveReading", group="group"),
     _kept("CollectiveReading", "operation"),
     _rows("ThreadReading", name="thread"),
     _kept("ThreadReading", "state wait_channel"),
@@ -85,7 +121,10 @@ _TABLE: tuple[Iterable[tuple[tuple[str, str], How]], ...] = (
     _rows("StackThreadReading", name="thread", place="place"),
     _rows("StackReading", refusal="sentence", failure="sentence", phase_samples="by phase"),
     _kept("StackReading", "state_after"),
-    _rows("FileLoop", text="sentence"),
+    _rows("FileLoop", text="sentence", path="path"),
+    _rows("BusyLoop", text="sentence"),
+    _rows("MountReading", mount_point="path", device="path"),
+    _kept("MountReading", "file_system"),
     _kept("FileLoop", "until"),
     _rows("ExitReading", killed_by="sentence"),
     _kept("PortReading", "device driver model board firmware pci_bus_id interface state"),

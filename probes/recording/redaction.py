@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 import msgspec
 
@@ -18,7 +18,14 @@ from ..jobs.command_line import is_boundary, is_python_file, is_spawned, kind_of
 from ..model import missing_reasons
 from ..model.rank_readings import StackFrameReading
 from ..model.stack_places import PROBE_FOLDER, is_own, is_probe
-from .redacted_fields import FIELDS, KNOWN_PARTS, KNOWN_PHASES, KNOWN_THREADS, How
+from .redacted_fields import (
+    FIELDS,
+    KNOWN_GROUP_WORDS,
+    KNOWN_PARTS,
+    KNOWN_PHASES,
+    KNOWN_THREADS,
+    How,
+)
 
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -31,7 +38,8 @@ _LIBRARY = re.compile(r".*/(?:site|dist)-packages/|.*/lib/python[\d.]*/")
 _SUFFIX = re.compile(
     r"\.(py|pyx|so|c|cc|cpp|cu|sh|tar|gz|pt|pth|bin|json|yaml|parquet|safetensors|log|lock)$"
 )
-_FIELD = re.compile(r"[a-z_]{1,64}|\d{1,9}")
+_FIELD = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_BY_GROUP = frozenset({"pg_config", "pg_status"})
 _RECORDER_WORDS = frozenset(
     {"name", "profiling_name", "state", "version", "nccl_version", "input_dtypes", "output_dtypes"}
 )
@@ -56,6 +64,7 @@ class Redactor:
             "user": lambda text: self.name("user", text),
             "name": lambda text: self.name("name", text),
             "part": self._part,
+            "group": self.group,
             "program": self.program,
             "path": self.path,
             "file": self.file,
@@ -147,43 +156,50 @@ class Redactor:
                 changes[field] = changed
         return msgspec.structs.replace(record, **changes) if changes else record
 
-    def flight_recorder(self, dump: Any, key: str = "") -> Any:
+    def group(self, text: str) -> str:
+        """Of a process group: the words that say what it is for stay, which rules look for."""
+        words = re.findall(r"[A-Za-z]+|\d+", text)
+        known = [each for each in words if each.lower() in KNOWN_GROUP_WORDS or each.isdecimal()]
+        return text if known == words else "_".join([self.name("group", text), *known])
+
+    def flight_recorder(self, dump: object, key: str = "") -> object:
         """A dump of torch's flight recorder: its numbers, and the texts that are torch's own words."""
         if isinstance(dump, dict):
-            pairs: dict[str, Any] = dump
+            pairs = cast("dict[str, object]", dump)
             return {
-                name if _FIELD.fullmatch(name) else self.name("name", name): self.flight_recorder(
-                    each, name
-                )
+                self._field(name, key): self.flight_recorder(each, name)
                 for name, each in pairs.items()
             }
         if isinstance(dump, list):
-            items: list[Any] = dump
-            return [self.flight_recorder(each, key) for each in items]
-        if isinstance(dump, str):
-            if key == "filename":
-                return self.file(dump)
-            return (
-                dump
-                if key in _RECORDER_WORDS or _NUMBERS.fullmatch(dump)
-                else self.name("value", dump)
-            )
-        return dump
+            return [self.flight_recorder(each, key) for each in cast("list[object]", dump)]
+        if not isinstance(dump, str) or key in _RECORDER_WORDS or _NUMBERS.fullmatch(dump):
+            return dump
+        if key == "process_group":
+            return self.group(dump)
+        return self.file(dump) if key == "filename" else self.name("value", dump)
 
-    def _value(self, value: Any, how: How) -> Any:
+    def _field(self, name: str, of: str) -> str:
+        """Names of fields are torch's; of the list of process groups, the groups' own."""
+        return (
+            name
+            if name.isdecimal() or (_FIELD.fullmatch(name) and of not in _BY_GROUP)
+            else self.group(name)
+        )
+
+    def _value(self, value: object, how: How) -> object:
         if isinstance(value, msgspec.Struct):
             return self.record(value)
         if isinstance(value, str):
             return self._text(value, how)
         if isinstance(value, tuple):
-            items: tuple[Any, ...] = value
+            items = cast("tuple[object, ...]", value)
             if how == "command":
-                return self._command_known(items)
+                return self._command_known(cast("tuple[str, ...]", items))
             changed = tuple(self._value(each, how) for each in items)
             same = all(new is old for new, old in zip(changed, items, strict=True))
             return items if same else changed
         if isinstance(value, dict):
-            return self._mapping(value, how)
+            return self._mapping(cast("dict[str, Any]", value), how)
         return value
 
     def _command_known(self, argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -193,7 +209,7 @@ class Redactor:
             known = self._commands[argv] = self.command(argv)
         return known
 
-    def _mapping(self, value: dict[Any, Any], how: How) -> dict[Any, Any]:
+    def _mapping(self, value: dict[str, Any], how: How) -> dict[str, Any]:
         if how == "environment":
             return self.environment(value)
         if how == "reasons":

@@ -51,6 +51,6 @@ PAGEABLE_COPIES = Scenario(
     summary="Batches are copied to the GPUs out of memory that is not pinned, at a tenth of the link.",
     finds=("INP709", "INP705"),
     onset_seconds=-90.0,
-    stages=(everyone(-90.0, Pace(h2d=0.52, work=_SLOW_COPIES)),),
+    stages=(everyone(-90.0, Pace(h2d=1.9, work=_SLOW_COPIES)),),
     overlays=(_unpinned,),
 )

@@ -56,7 +56,8 @@ def _compared(job: JobFrame, scene: Scene) -> Sequence[Sequence[RankFrame]]:
 
 def _among(ranks: Sequence[RankFrame], scene: Scene) -> Imbalance | None:
     by_rank = [_steps(rank, scene) for rank in ranks]
-    common = set.intersection(*(set(steps) for steps in by_rank))
+    first, *others = map(set, by_rank)
+    common = first.intersection(*others)
     rows = [[steps[number] for steps in by_rank] for number in sorted(common)[-STEPS:]]
     if len(rows) < _LEAST_STEPS:
         return None

@@ -27,12 +27,12 @@ PRINTED = frozenset({"json_names.py", "json_output.py"})
 REASONS = {
     "Frame.probes": "asked for one by one: Frame.probe",
     "Frame.rank_histories": "asked for one by one: Frame.rank_history",
+    "Frame.worker_histories": "asked for one by one: Frame.worker_history",
     "Frame.pending_exits": "what the next frame looks back on: they become exited_ranks",
     "GpuFrame.ecc_uncorrected_at_start": "what ecc_uncorrected_since_start is counted from",
     "GpuPlace.bus_id": "the same as the GPU's pci_bus_id, which is drawn",
     "NicPlace.bus_id": "the same as the port's pci_bus_id, which is drawn",
     "RankFrame.probe_overhead_ratio": "the same as the probe's overhead_ratio, which is drawn",
-    "HolderReading.part": "follows from the kind of the thing and the call, which are told",
     "DriverReading.gpu_count": "of the driver's test of itself: the GPUs are counted by their readings",
     "ExitedRank.job_name": "its job's label is drawn, which tells two jobs of one script apart",
     "WaitReading.switches": "for whoever reads a recording: that it had not woken up meanwhile",
@@ -108,7 +108,15 @@ def _is_read(kind: type[msgspec.Struct]) -> bool:
 
 
 INSIDE = frozenset(
-    {"PciPlace", "NumaNode", "RankHistory", "PhaseMark", "StepFigures", "Starvation"}
+    {
+        "PciPlace",
+        "NumaNode",
+        "RankHistory",
+        "WorkerHistory",
+        "PhaseMark",
+        "StepFigures",
+        "Starvation",
+    }
 )
 """Parts of readings, and what one frame remembers for the next."""
 

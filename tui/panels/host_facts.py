@@ -8,6 +8,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.host_frames import CgroupFrame, DiskFrame, HostFrame, NetworkFrame
 from ...probes.model.link_frames import PortFrame
 from ...probes.model.link_readings import ImexReading
+from ...probes.model.mount_frames import MountFrame
 from ..drawing import format
 from ..drawing.finding_words import words_of
 from ..drawing.glyphs import DASH, DOT, DOWN, UP
@@ -36,6 +37,7 @@ def host_fact_lines(frame: Frame, width: int) -> list[Line]:
             ("Networks", lambda: map(_network, read.networks or ())),
             ("TCP", lambda: _tcp(read)),
         ]
+    groups.append(("Network file systems", lambda: map(_mount, frame.mounts)))
     groups.append(("RDMA ports", lambda: map(_port, frame.ports)))
     imex = frame.imex
     if imex is not None:
@@ -121,6 +123,19 @@ def _tcp(host: HostFrame) -> Iterable[Fact]:
     again = format.quantity(host.tcp_retransmissions_per_second, "per_second")
     share = format.quantity(host.tcp_retransmission_ratio, "ratio")
     yield "sent again", f"{again} {DOT} {share}", "text"
+
+
+def _mount(mount: MountFrame) -> Fact:
+    read = format.quantity(mount.read_bytes_per_second, "bytes_per_second")
+    waits = format.precise(mount.await_seconds)
+    again = format.quantity(mount.retransmission_ratio, "ratio")
+    late = DASH if mount.timeouts is None else format.grouped(mount.timeouts)
+    text = f"{_count_rate(mount.operations_per_second)} requests of {waits} {DOT} {read}{DOWN} {DOT} sent again {again}"
+    return (
+        plain(mount.mount_point),
+        f"{text} {DOT} {late} timed out in all {DOT} {plain(mount.device)}",
+        "text",
+    )
 
 
 def _count_rate(rate: float | None) -> str:

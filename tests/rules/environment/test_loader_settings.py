@@ -34,8 +34,13 @@ def test_each_is_named() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [loads(0.05, pin_memory=True), loads(0.005, pin_memory=False), loads(0.05, prefetch_factor=2)],
-    ids=["pinned", "hardly any copies", "two ahead"],
+    [
+        loads(0.05, pin_memory=True),
+        loads(0.005, pin_memory=False),
+        loads(0.2, pin_memory=False),
+        loads(0.05, prefetch_factor=2),
+    ],
+    ids=["pinned", "hardly any copies", "told as slow copies", "two ahead"],
 )
 def test_near_misses(script: Script) -> None:
     assert told(script) == []

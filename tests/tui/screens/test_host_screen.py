@@ -9,6 +9,7 @@ import pytest
 
 from gputop.probes.model.host_frames import DiskFrame, NetworkFrame
 from gputop.probes.model.link_readings import ImexReading
+from gputop.probes.model.mount_frames import MountFrame
 from gputop.tui.drawing.lines import spans_width, text_of
 from gputop.tui.panels.host_fact_terms import HOST_FACT_TERMS
 from gputop.tui.panels.host_facts import host_fact_lines
@@ -85,6 +86,23 @@ def test_imex_is_drawn_where_there_is_some() -> None:
     assert "IMEX" not in facts()
     imex = ImexReading(monotonic_seconds=0.0, domain_nodes=18, daemon_runs=False, channels=2)
     assert "daemon does not run" in facts(imex=imex)
+
+
+def test_a_network_file_system_is_drawn() -> None:
+    mount = MountFrame(
+        monotonic_seconds=0.0,
+        pid=1,
+        start_time_seconds=0.0,
+        mount_point="/data",
+        device="nas:/export",
+        file_system="nfs4",
+        timeouts=7,
+        operations_per_second=120.0,
+        await_seconds=0.034,
+        retransmission_ratio=0.02,
+    )
+    text = facts(mounts=(mount,))
+    assert "/data 120/s requests of 34 ms" in text and "7 timed out in all · nas:/export" in text
 
 
 def test_a_host_that_is_not_read_has_what_is_known_beside_it() -> None:
