@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import attrgetter
@@ -76,11 +77,28 @@ class History:
         # Of the newest moment alone, since each keeps its means: several rules ask for the same.
         self._handed_out: dict[tuple[str, str], Series] = {}
 
+        self._changing = threading.Lock()
+        """Held where its columns differ in length: who copies all of it must not meet that."""
+
     def __len__(self) -> int:
         return len(self._times)
 
     def add(self, frame: Frame) -> None:
         """Take up a frame. One that is not newer than the last is ignored."""
+        with self._changing:
+            self._add(frame)
+
+    def until(self, monotonic_seconds: float) -> History:
+        """What it was at a moment of the past; may be asked for on any thread."""
+        past = History(self._seconds)
+        with self._changing:
+            end = bisect_right(self._times, monotonic_seconds)
+            past._times = self._times[:end]
+            past._columns = {column: values[:end] for column, values in self._columns.items()}
+            past._forgotten = self._forgotten
+        return past
+
+    def _add(self, frame: Frame) -> None:
         now = frame.monotonic_seconds
         if self._times and now <= self._times[-1]:
             return
@@ -129,13 +147,14 @@ class History:
 
     def clear(self) -> None:
         """Forget everything."""
-        del self._times[:]
-        self._handed_out = {}
-        self._columns.clear()
-        self._rows.clear()
-        self._blocks.clear()
-        self._forgotten = 0
-        self.stuck = frozenset()
+        with self._changing:
+            del self._times[:]
+            self._handed_out = {}
+            self._columns.clear()
+            self._rows.clear()
+            self._blocks.clear()
+            self._forgotten = 0
+            self.stuck = frozenset()
 
     def seconds(self) -> float:
         """How far back it goes."""

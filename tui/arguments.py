@@ -13,9 +13,10 @@ from ..rules.suggestion import suggestion
 from .console import values
 from .console.errors import UsageError
 from .console.output import say
-from .evidence_arguments import add_capture, add_compare
-from .job_arguments import add_probe, add_run, split_job
-from .output_arguments import add_recordings, add_serve, add_source, add_stream
+from .evidence_arguments import add_capture, add_compare, add_export
+from .job_arguments import WITH_VALUE, add_probe, add_run, split_job
+from .output_arguments import add_recordings, add_serve, add_stream
+from .shared_arguments import add_source
 from .view_arguments import (
     FORMATS,
     add_attach,
@@ -133,7 +134,7 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
     for position, word in enumerate(words):
         if skip:
             skip = False
-        elif word in ("--interval", "--format", "--rules", "--timeout", "-i"):
+        elif word in WITH_VALUE:
             skip = True
         elif word.removeprefix("-").isdecimal():
             words.insert(position, "attach")
@@ -167,6 +168,7 @@ def _parser(words: Container[str] | None) -> tuple[_Parser, Mapping[str, _Parser
         scenario=None,
         source=None,
         at=None,
+        rejudge=False,
     )
     for names_of_part, add_part in _PARTS:
         if words is None or any(name in words for name in names_of_part):
@@ -188,6 +190,7 @@ _PARTS: tuple[tuple[tuple[str, ...], Callable[[Any], None]], ...] = (
     ),
     (("compare",), lambda commands: add_compare(commands.add_parser, add_settings, FORMATS)),
     (("capture",), lambda commands: add_capture(commands.add_parser, add_viewing)),
+    (("export",), lambda commands: add_export(commands.add_parser)),
     (("stream",), lambda commands: add_stream(commands.add_parser, add_viewing)),
     (("collect",), add_collect),
 )

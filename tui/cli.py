@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from .arguments import parse
 from .console.errors import UsageError
 from .console.exits import COULD_NOT_LOOK, INTERRUPTED, OK, WRONG_USAGE, complain
-from .console.output import OutputError, open_standard_streams
+from .console.output import OutputError, open_standard_streams, say_json
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,6 +86,15 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.capture import capture
 
         return capture(options)
+    if options.command == "stream" and options.schema:
+        from .reports.stream_schema import packaged
+
+        say_json(packaged(options.what))
+        return OK
+    if options.command == "export":
+        from .commands.export import export
+
+        return export(options)
     if options.command == "cut":
         from .commands.cut import cut
 

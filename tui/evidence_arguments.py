@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .console import values
+from .shared_arguments import add_pid, add_scenario, add_span
 
 _SPAN = "FILE or FILE@TIME..TIME"
 _COMPARE = """\
@@ -58,16 +59,14 @@ def add_capture(add: Callable[..., Any], add_viewing: Callable[..., None]) -> No
         epilog=_CAPTURE,
         allow_abbrev=False,
     )
+    add_pid(capture.add_argument, "of the job that it is about (all jobs here)")
     capture.add_argument(
-        "pid",
-        type=values.pid,
-        nargs="?",
-        action="append",
-        metavar="PID",
-        help="of the job that it is about (all jobs here)",
-    )
-    capture.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="the new file, such as hang.zip"
+        "-o",
+        "--output",
+        type=values.file,
+        required=True,
+        metavar="FILE",
+        help="the new file, such as hang.zip",
     )
     capture.add_argument("--force", action="store_true", help="replace the file if there is one")
     capture.add_argument(
@@ -99,5 +98,33 @@ def add_capture(add: Callable[..., Any], add_viewing: Callable[..., None]) -> No
         action="store_true",
         help="replace hosts, users, command lines and paths; leave out logs and lines of the kernel log",
     )
-    capture.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
+    add_scenario(capture.add_argument)
     add_viewing(capture, suppress=True)
+
+
+def add_export(add: Callable[..., Any]) -> None:
+    """``gputop export``."""
+    export = add(
+        "export",
+        help="a recording as a trace for Perfetto or Chrome",
+        description="Write a recording as a trace: the steps and phases of every rank, findings as they were "
+        "judged while it was recorded, and what GPUs and links did. ui.perfetto.dev opens it. Its clock is that of "
+        "torch.profiler's traces.",
+        epilog="Exit codes: 0 it is written, 2 it could not be read or written, 64 wrong usage, 130 interrupted "
+        "(then there is no file).",
+        allow_abbrev=False,
+    )
+    export.add_argument(
+        "source", metavar="FILE", help="one of its files, the name of a recording, or a capsule"
+    )
+    export.add_argument(
+        "--format",
+        choices=("perfetto", "chrome"),
+        default="perfetto",
+        help="Perfetto's own, or Chrome's JSON as torch.profiler writes it (perfetto)",
+    )
+    add_span(export)
+    export.add_argument(
+        "-o", "--output", type=values.file, required=True, metavar="FILE", help="the new file"
+    )
+    export.add_argument("--force", action="store_true", help="replace the file if there is one")

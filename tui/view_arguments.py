@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Any
 
 from ..probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 from .console import values
 from .job_arguments import add_inject
-from .output_arguments import add_source
+from .shared_arguments import add_pid, add_source
 
 FORMATS = ("text", "json")
 
@@ -104,7 +103,7 @@ def add_reports(commands: Any) -> None:
         "process has exited and nothing was found, 64 wrong usage.",
         allow_abbrev=False,
     )
-    _add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")
+    add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")
     diagnose.add_argument(
         "--for",
         dest="seconds",
@@ -136,17 +135,13 @@ def add_reports(commands: Any) -> None:
         "cannot, 64 wrong usage.",
         allow_abbrev=False,
     )
-    _add_pid(doctor.add_argument, "of the process to examine (this machine alone)")
+    add_pid(doctor.add_argument, "of the process to examine (this machine alone)")
     doctor.add_argument("--format", choices=FORMATS, default="text", help="how to print it (text)")
-
-
-def _add_pid(add_argument: Callable[..., argparse.Action], what: str) -> None:
-    add_argument("pid", type=values.pid, nargs="?", action="append", metavar="PID", help=what)
 
 
 def _add_job(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
-    _add_pid(which.add_argument, "of a process of the job")
+    add_pid(which.add_argument, "of a process of the job")
     which.add_argument(
         "--name",
         type=values.regular_expression,

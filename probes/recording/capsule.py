@@ -27,8 +27,11 @@ def unpacked(path: Path) -> Path | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None  # whoever opens recordings says why
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or file.read(len(_MAGIC)) != _MAGIC:
+        if file.read(len(_MAGIC)) != _MAGIC:
             return None
         try:
             return _in_memory(path, file)

@@ -57,6 +57,7 @@ def test_help_names_every_command() -> None:
         ("probe", "PID of a process with the probe in it"),
         ("demo", "SCENARIO what goes wrong; --list tells all (input-bound)"),
         ("capture", "PID of the job that it is about (all jobs here)"),
+        ("export", "FILE one of its files, the name of a recording, or a capsule"),
         ("compare", "A what was before: FILE or FILE@TIME..TIME"),
         ("rules", "ID of one rule, such as HW201"),
         ("collect", "leave this source alone"),
@@ -87,7 +88,7 @@ def test_a_terminal_without_a_screen_gets_one_frame_and_the_reason() -> None:
         (["dmeo"], "did you mean demo?"),
         (
             ["help"],
-            "attach, diagnose, stacks, doctor, run, probe, demo, rules, serve, record, replay, cut, compare, capture, stream or collect",
+            "attach, diagnose, stacks, doctor, run, probe, demo, rules, serve, record, replay, cut, compare, capture, export, stream or collect",
         ),
         (["demo", "gpu-losst", "--once"], "did you mean gpu-lost?"),
         (["demo", "zzz", "--once"], "healthy, input-bound"),

@@ -36,6 +36,10 @@ def watch(options: Namespace) -> int:
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
+    if options.rejudge and once:
+        raise UsageError(
+            "--rejudge goes with the screen: gputop diagnose --from FILE judges anew without one"
+        )
     if once and not options.once and is_typed_at():
         terminal = os.environ.get("TERM") or "not set"
         complain(f"no screen can be drawn on this terminal (TERM is {terminal}): one frame as text")
@@ -72,6 +76,14 @@ def report(options: Namespace) -> int:
         from .record import record
 
         return record(feed, engine, options)
+    if options.command == "diagnose":
+        from .diagnose import diagnose
+
+        keeper, watched = _kept(feed, engine, options, to_be_asked=False)
+        code = diagnose(watched, options)
+        if keeper is not None:
+            keeper.close()
+        return code
     watched = _watched(feed, engine, options)
     if options.command == "stacks":
         from .stacks import print_stacks
@@ -81,13 +93,9 @@ def report(options: Namespace) -> int:
         from .stream import stream
 
         return stream(watched, options)
-    if options.command == "serve":
-        from .serve import serve
+    from .serve import serve
 
-        return serve(watched, options)
-    from .diagnose import diagnose
-
-    return diagnose(_kept(feed, engine, options)[1], options)
+    return serve(watched, options)
 
 
 def _choose(options: Namespace, *, screen: bool) -> int | None:
@@ -133,13 +141,17 @@ def _show(feed: Feed, limits: dict[str, dict[str, float]], options: Namespace) -
             feed.close()
             return complain(f"{why}; {HELP_WITHOUT_DRIVER}", COULD_NOT_LOOK)
     _believe_terminal()
-    keeper, watched = _kept(feed, engine, options)
+    keeper, watched = _kept(feed, engine, options, to_be_asked=True)
     ascii_only = options.ascii or not output_is_utf8()
     replay = None
     if options.command == "replay":
         from ...probes.feeds.replay import ReplayFeed
 
         replay = feed if isinstance(feed, ReplayFeed) else None
+    if replay is not None and options.rejudge:
+        from .rejudge import rejudged
+
+        replay.marks = rejudged(replay.recording, _engine(limits))
     app = GputopApp(
         watched,
         ascii_only=ascii_only,
@@ -152,16 +164,27 @@ def _show(feed: Feed, limits: dict[str, dict[str, float]], options: Namespace) -
     watched.close()
     if watched.stuck:
         complain(watched.stuck)
+    if keeper is not None:
+        keeper.tell = _tell
+        keeper.close()
     return app.return_code or 0
 
 
-def _kept(feed: Feed, engine: Engine, options: Namespace) -> tuple[Keeper | None, Watch]:
+def _kept(
+    feed: Feed, engine: Engine, options: Namespace, *, to_be_asked: bool
+) -> tuple[Keeper | None, Watch]:
     """A watch whose last ten minutes are kept, unless it is of a recording.
+
+    Args:
+        feed: where samples come from.
+        engine: that judges them.
+        options: of the command line.
+        to_be_asked: somebody may ask for them at any time; else they are kept for `--record-on-finding` alone.
 
     Raises:
         UsageError: where what is found cannot be written to the folder that was named.
     """
-    if options.source is not None:
+    if options.source is not None or not (to_be_asked or options.record_on_finding):
         return None, _watched(feed, engine, options)
     from ...probes.feeds.tapped import TappedFeed
     from ..session.keeper import Keeper
@@ -173,12 +196,13 @@ def _kept(feed: Feed, engine: Engine, options: Namespace) -> tuple[Keeper | None
             feed.close()
             raise UsageError(f"--record-on-finding {folder}: no folder that can be written to")
 
-    def tell(sentence: str) -> None:
-        complain(sentence)
-
-    keeper = Keeper(folder, tell)
+    keeper = Keeper(folder, _tell)
     tapped = TappedFeed(feed, keeper.sample)
     return keeper, _watched(tapped, engine, options, keeper.judgement)
+
+
+def _tell(sentence: str) -> None:
+    complain(sentence)
 
 
 def _believe_terminal() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.tapped import TappedFeed
+from ...probes.recording.lock import NodeLock
 from ...probes.recording.segment import RecordingError
 from ...probes.recording.writer import Recorder
 from ...rules.engine import Engine
@@ -23,8 +24,10 @@ _SAY_SECONDS = 60.0
 
 def record(feed: Feed, engine: Engine, options: Namespace) -> int:
     """Until it is interrupted, or the time is over; returns the exit code."""
+    name = Path(options.recording)
     try:
-        recorder = Recorder(Path(options.recording), options.max_size)
+        lock = None if feed.simulated else NodeLock(f"to {name.absolute()}")
+        recorder = Recorder(name, options.max_size, options.keep)
     except RecordingError as error:
         feed.close()
         return complain(str(error), COULD_NOT_LOOK)
@@ -40,6 +43,8 @@ def record(feed: Feed, engine: Engine, options: Namespace) -> int:
     finally:
         watch.close()
         whole = recorder.close()
+        if lock is not None:
+            lock.close()
     return _tell(recorder, whole=whole)
 
 

@@ -75,9 +75,14 @@ def moment(text: str, recording: Recording) -> float:
     if clock and int(clock[1]) < 24 and int(clock[2]) < 60:
         return _on_its_day(int(clock[1]), int(clock[2]), float(clock[3] or 0), recording)
     try:
-        return datetime.fromisoformat(text).timestamp()
+        found = datetime.fromisoformat(text)
+        seconds = found.timestamp()
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(f"{text!r} is no time: {_TIME_HELP}") from error
+    if found.tzinfo is None:
+        # Whoever hands a recording over lives by another clock, perhaps.
+        raise UsageError(f"{text!r} has no zone: add Z for UTC, or an offset such as +01:00")
+    return seconds
 
 
 def _on_its_day(hour: int, minute: int, second: float, recording: Recording) -> float:

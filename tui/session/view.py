@@ -78,6 +78,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     history: History
     title: str = "live"
     paused_seconds: float | None = None
+    past_seconds: float | None = None
+    """How much older it is than what came last, where the reader looks back."""
     silent_seconds: float = 0.0
     """For how long nothing has come, where that is too long."""
     ended: str | None = None
@@ -97,6 +99,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def frame(self) -> Frame:
         """The frame shown."""
         return self.judgement.frame
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether the reader looks at something else than what comes."""
+        return self.paused_seconds is not None or self.past_seconds is not None
 
     @cached_property  # each row of each table asks
     def job_labels(self) -> Mapping[str, str]:
