@@ -172,8 +172,8 @@ def add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
         type=values.seconds,
         default=default(None),
         metavar="SECONDS",
-        help="without a screen: end after so long, whatever hangs or gets no CPU (10 in which it was "
-        "run, 60 at most)",
+        help="without a screen: stop after SECONDS even if something hangs (default: 10 in which "
+        "gputop got a CPU, 60 in all)",
     )
     parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
     parser.add_argument(

@@ -36,6 +36,7 @@ def watch(options: Namespace) -> int:
     if options.format and not options.once and sys.stdout.isatty():
         raise UsageError("--format goes with --once")
     once = options.once or not is_screen()
+    check_folder(options, kept=not once)
     if options.rejudge and once:
         raise UsageError(
             "--rejudge goes with the screen: gputop diagnose --from FILE judges anew without one"
@@ -60,6 +61,7 @@ def watch(options: Namespace) -> int:
 def report(options: Namespace) -> int:
     """What ``gputop diagnose``, ``stacks`` and ``serve`` do; returns the exit code."""
     limits = thresholds(options.settings)
+    check_folder(options, kept=options.command in ("diagnose", "serve", "stream"))
     if options.command == "serve":
         from .serve import check
 
@@ -76,26 +78,54 @@ def report(options: Namespace) -> int:
         from .record import record
 
         return record(feed, engine, options)
-    if options.command == "diagnose":
+    keeper, watched = _kept(feed, engine, options, to_be_asked=False)
+    code = _reporter(options.command)(watched, options)
+    if keeper is not None:
+        keeper.close()
+    return code
+
+
+def _reporter(command: str) -> Callable[[Watch, Namespace], int]:
+    # One of them is loaded: the others cost time.
+    if command == "diagnose":
         from .diagnose import diagnose
 
-        keeper, watched = _kept(feed, engine, options, to_be_asked=False)
-        code = diagnose(watched, options)
-        if keeper is not None:
-            keeper.close()
-        return code
-    watched = _watched(feed, engine, options)
-    if options.command == "stacks":
+        return diagnose
+    if command == "stacks":
         from .stacks import print_stacks
 
-        return print_stacks(watched, options)
-    if options.command == "stream":
+        return print_stacks
+    if command == "stream":
         from .stream import stream
 
-        return stream(watched, options)
+        return stream
     from .serve import serve
 
-    return serve(watched, options)
+    return serve
+
+
+def check_folder(options: Namespace, *, kept: bool) -> None:
+    """See to it that what `--record-on-finding` promises can be done.
+
+    Args:
+        options: of the command line.
+        kept: the last ten minutes of this watch are.
+
+    Raises:
+        UsageError: they are not, or nothing can be written to the folder that was named.
+    """
+    folder = options.record_on_finding
+    if folder is None:
+        return
+    if options.source is not None:
+        raise UsageError("--record-on-finding: what is looked at is a recording already")
+    if not kept:
+        raise UsageError(
+            "--record-on-finding goes with the screen, diagnose, serve and stream: "
+            "one look has no last ten minutes, and gputop record keeps all of it"
+        )
+    if not (Path(folder).is_dir() and os.access(folder, os.W_OK)):
+        raise UsageError(f"--record-on-finding {folder}: no folder that can be written to")
 
 
 def _choose(options: Namespace, *, screen: bool) -> int | None:
@@ -180,22 +210,13 @@ def _kept(
         engine: that judges them.
         options: of the command line.
         to_be_asked: somebody may ask for them at any time; else they are kept for `--record-on-finding` alone.
-
-    Raises:
-        UsageError: where what is found cannot be written to the folder that was named.
     """
     if options.source is not None or not (to_be_asked or options.record_on_finding):
         return None, _watched(feed, engine, options)
     from ...probes.feeds.tapped import TappedFeed
     from ..session.keeper import Keeper
 
-    folder = None
-    if options.record_on_finding:
-        folder = Path(options.record_on_finding)
-        if not (folder.is_dir() and os.access(folder, os.W_OK)):
-            feed.close()
-            raise UsageError(f"--record-on-finding {folder}: no folder that can be written to")
-
+    folder = Path(options.record_on_finding) if options.record_on_finding else None
     keeper = Keeper(folder, _tell)
     tapped = TappedFeed(feed, keeper.sample)
     return keeper, _watched(tapped, engine, options, keeper.judgement)
