@@ -13,7 +13,7 @@ from .rule import Rule, Scene, Threshold
 KERNEL_LOG_LINE = "kernel_log"
 BEFORE = "before this watch"
 FRESH = Threshold(3600.0, "seconds", "ours; what is older is information")
-TOLD = Threshold(86400.0, "seconds", "ours; after a day it is the log's alone")
+TOLD = Threshold(86400.0, "seconds", "ours; after a day only the kernel log shows it")
 _MOST_SHOWN = 3
 
 

@@ -347,7 +347,7 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("await_seconds", "mount", "time of a request", "seconds"),
     Signal("queue_await_seconds", "mount", "of that in the queue", "seconds"),
     Signal("operations_per_second", "mount", "requests", "per_second"),
-    Signal("retransmission_ratio", "mount", "sent again", "ratio"),
+    Signal("retransmission_ratio", "mount", "retransmitted", "ratio"),
     Signal("memory_used_bytes", "cgroup", "memory used", "bytes", kept=True),
     Signal("oom_kills", "cgroup", "OOM kills", "count", kept=True),
     Signal("throttled_ratio", "cgroup", "throttled", "ratio", kept=True, needs="a CPU quota"),

@@ -149,8 +149,8 @@ class Segment:
         except OSError as error:
             raise RecordingError(f"{path}: {error.strerror}") from error
         if not self.places:
-            why = "it is empty" if size == 0 else "no block of a recording is in it"
-            raise RecordingError(f"{path} is no recording: {why}")
+            why = "it is empty" if size == 0 else "it has no block of one"
+            raise RecordingError(f"{path} is not a gputop recording: {why}")
 
     def read(self, place: Place) -> list[Entry]:
         """What is in a block.

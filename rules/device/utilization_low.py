@@ -51,7 +51,7 @@ class UtilizationLow(GpuRule):
         "info_ratio": Threshold(0.70, "ratio", "project goals: look into it"),
         "window_seconds": Threshold(30.0, "seconds", "ours"),
         "startup_seconds": Threshold(
-            120.0, "seconds", "ours; without a probe a young rank loads yet"
+            120.0, "seconds", "ours; without a probe a new rank is still loading"
         ),
     }
     settled_only = True

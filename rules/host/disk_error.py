@@ -23,7 +23,7 @@ class DiskError(LogRule):
         answer) or of a file system on one, which may since be read-only.
     Impact:
         Reading data or saving a checkpoint there fails or takes very long. It is information until
-        a process of a job is met waiting for that disk.
+        a process of a job is found waiting for that disk.
     Diagnosis:
         smartctl -a and nvme smart-log show the state of the disk; mount shows whether its file
         system has become read-only. The lines before tell what came first.

@@ -21,7 +21,7 @@ class FileServerSilent(LogRule):
         has not said since that it does.
     Impact:
         Whoever reads or writes there stands still inside the kernel and cannot be killed. It is
-        information until a process of a job is met waiting for that server.
+        information until a process of a job is found waiting for that server.
     Diagnosis:
         Ask the server itself and the network on the way to it; /proc/self/mountstats tells how many
         requests are open. df and ls on that mount hang too.

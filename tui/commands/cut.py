@@ -14,7 +14,7 @@ from ...probes.recording.writer import blocks_of
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say
 from ..drawing import format
-from .recorded import moment, opened
+from .recorded import nothing_between, opened, span
 
 
 def cut(options: Namespace) -> int:
@@ -23,8 +23,7 @@ def cut(options: Namespace) -> int:
         recording = opened(options.source)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
-    begin = moment(options.begin, recording) if options.begin else recording.first_seconds
-    end = moment(options.end, recording) if options.end else recording.last_seconds
+    begin, end = span(options.begin, options.end, recording)
     output = Path(options.output)
     try:
         count, size = _copied(recording.entries(begin, end), output, replace=options.force)
@@ -34,7 +33,7 @@ def cut(options: Namespace) -> int:
     except OSError as error:
         return complain(f"{output}: {error.strerror}", COULD_NOT_LOOK)
     if not size:
-        return complain(f"{options.source} has nothing from then to then", COULD_NOT_LOOK)
+        return complain(nothing_between(options.source, begin, end, recording), COULD_NOT_LOOK)
     say(f"{output}: {count} samples and marks, {format.quantity(float(size), 'bytes')}")
     return OK
 

@@ -19,7 +19,7 @@ from ..reports.trace.chrome import ChromeWriter
 from ..reports.trace.perfetto import PerfettoWriter
 from ..reports.trace.trace import Trace
 from ..reports.trace.writer import TraceWriter
-from .recorded import moment, opened
+from .recorded import nothing_between, opened, span
 
 WRITERS: Mapping[str, Callable[[Callable[[bytes], object]], TraceWriter]] = {
     "perfetto": PerfettoWriter,
@@ -33,8 +33,7 @@ def export(options: Namespace) -> int:
         recording = opened(options.source)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
-    begin = moment(options.begin, recording) if options.begin else recording.first_seconds
-    end = moment(options.end, recording) if options.end else recording.last_seconds
+    begin, end = span(options.begin, options.end, recording)
     output = Path(options.output)
     try:
         trace, size = _written(
@@ -50,7 +49,7 @@ def export(options: Namespace) -> int:
     except OSError as error:
         return complain(f"{output}: {error.strerror}", COULD_NOT_LOOK)
     if not size:
-        return complain(f"{options.source} has nothing from then to then", COULD_NOT_LOOK)
+        return complain(nothing_between(options.source, begin, end, recording), COULD_NOT_LOOK)
     values = f"{format.grouped(trace.values)} values of counters"
     written = format.quantity(float(size), "bytes")
     say(f"{output}: {format.grouped(trace.spans)} spans, {values}, {written}")

@@ -35,8 +35,7 @@ def recorded(options: Namespace) -> ReplayFeed:
     if options.at:
         at = moment(options.at, recording)
     if not recording.first_seconds <= at <= recording.last_seconds:
-        span = f"{_local(recording.first_seconds)} to {_local(recording.last_seconds)}"
-        raise FeedError(f"{options.source} has nothing of {_local(at)}: it goes from {span}")
+        raise FeedError(f"{options.source} has nothing of {_local(at)}: {_span(recording)}")
     if options.command == "replay":
         return ReplayFeed(recording, at, speed=options.speed)
     past = PAST_SECONDS
@@ -60,6 +59,28 @@ def opened(name: str) -> Recording:
     if inside is not None:
         recording.unreadable = [each.replace(str(inside), name) for each in recording.unreadable]
     return recording
+
+
+def span(begin: str | None, end: str | None, recording: Recording) -> tuple[float, float]:
+    """Unix times of what of a recording is meant, both in words; where none are given, all of it.
+
+    Raises:
+        UsageError: where they are none, or in the wrong order.
+    """
+    first = moment(begin, recording) if begin else recording.first_seconds
+    last = moment(end, recording) if end else recording.last_seconds
+    if first > last:
+        raise UsageError(f"{_local(first)} is after {_local(last)}: nothing lies between")
+    return first, last
+
+
+def nothing_between(source: str, begin: float, end: float, recording: Recording) -> str:
+    """Why a part of a recording is empty: one sentence."""
+    return f"{source} has nothing from {_local(begin)} to {_local(end)}: {_span(recording)}"
+
+
+def _span(recording: Recording) -> str:
+    return f"it goes from {_local(recording.first_seconds)} to {_local(recording.last_seconds)}"
 
 
 def moment(text: str, recording: Recording) -> float:

@@ -60,7 +60,7 @@ GPU_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "Generation and lanes as trained now, of what card and slot can both do; what that "
             "carries one way.",
         ),
-        Term("PCIe replays", "Packets sent again since the driver was loaded."),
+        Term("PCIe replays", "Packets retransmitted since the driver was loaded."),
         Term(
             "NVLink fabric",
             "Whether it has joined the NVSwitch fabric (completed), and how that fares. Without it CUDA "

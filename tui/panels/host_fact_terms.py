@@ -46,12 +46,12 @@ HOST_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
     ),
     "TCP": (
         Term("segments", "Sent for the first time, of the whole host. /proc/net/snmp."),
-        Term("sent again", "Retransmissions, and their share: loss on its networks."),
+        Term("retransmitted", "TCP segments, and their share: loss on its networks."),
     ),
     "Network file systems": (
         Term(
             "... (NFS)",
-            "Requests of reading and how long each takes, bytes read, the share sent again, time-outs since "
+            "Requests of reading and how long each takes, bytes read, the share retransmitted, time-outs since "
             "it was mounted. /proc/PID/mountstats.",
         ),
     ),

@@ -122,7 +122,7 @@ def _tcp(host: HostFrame) -> Iterable[Fact]:
     yield "segments", _count_rate(host.tcp_segments_per_second), "text"
     again = format.quantity(host.tcp_retransmissions_per_second, "per_second")
     share = format.quantity(host.tcp_retransmission_ratio, "ratio")
-    yield "sent again", f"{again} {DOT} {share}", "text"
+    yield "retransmitted", f"{again} {DOT} {share}", "text"
 
 
 def _mount(mount: MountFrame) -> Fact:
@@ -130,7 +130,7 @@ def _mount(mount: MountFrame) -> Fact:
     waits = format.precise(mount.await_seconds)
     again = format.quantity(mount.retransmission_ratio, "ratio")
     late = DASH if mount.timeouts is None else format.grouped(mount.timeouts)
-    text = f"{_count_rate(mount.operations_per_second)} requests of {waits} {DOT} {read}{DOWN} {DOT} sent again {again}"
+    text = f"{_count_rate(mount.operations_per_second)} requests of {waits} {DOT} {read}{DOWN} {DOT} retransmitted {again}"
     return (
         plain(mount.mount_point),
         f"{text} {DOT} {late} timed out in all {DOT} {plain(mount.device)}",

@@ -283,7 +283,7 @@ _COLUMNS: tuple[Column[LinkRow], ...] = (
         _wait,
         "Share of the time in which the port had data to send and no credit from the switch to send "
         "it: congestion. Mean since the last sample; the port counter port_xmit_wait. full: that "
-        "counter stands at its end.",
+        "counter is saturated.",
         rank=6,
     ),
     Column(

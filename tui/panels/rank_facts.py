@@ -154,7 +154,7 @@ def _ddp_text(ddp: DdpReading) -> str:
 
 def _flight(frame: Frame, collective: CollectiveReading) -> str:
     if collective.in_flight_monotonic_seconds is None:
-        return "came back"
+        return "completed"
     age = format.duration(
         max(0.0, frame.monotonic_seconds - collective.in_flight_monotonic_seconds)
     )

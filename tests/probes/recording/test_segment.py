@@ -70,7 +70,7 @@ def test_every_truncation_leaves_the_blocks_before_it(tmp_path: Path) -> None:
         cut.write_bytes(whole[:size])
         complete = sum(end <= size for end in ends)
         if not complete:
-            with pytest.raises(RecordingError, match="is no recording"):
+            with pytest.raises(RecordingError, match="is not a gputop recording"):
                 Segment(cut)
             continue
         segment = Segment(cut)

@@ -136,7 +136,7 @@ def test_for_people_it_says_what_differs(folder: Path) -> None:
     [
         (["healthy.gtop"], 64, "required: B"),
         (["healthy.gtop", "nothing"], 2, "there is no such recording"),
-        (["healthy.gtop", "/etc/hostname"], 2, "is no recording"),
+        (["healthy.gtop", "/etc/hostname"], 2, "is not a gputop recording"),
         (["healthy.gtop", "/"], 2, "Is a directory"),
         (["healthy.gtop@noon..", "healthy.gtop"], 64, "is no time"),
         (["healthy.gtop@-5..-20", "healthy.gtop"], 64, "first time is after its second"),

@@ -221,7 +221,7 @@ print(before)
     ("words", "code", "sentence"),
     [
         (["nothing", "-o", "x"], 2, "there is no such recording"),
-        (["/etc/hostname", "-o", "x"], 2, "is no recording"),
+        (["/etc/hostname", "-o", "x"], 2, "is not a gputop recording"),
         (["SOURCE", "-o", "SOURCE"], 2, "File exists; --force replaces it"),
         (["SOURCE", "-o", "no/such/x"], 2, "No such file or directory"),
         (["SOURCE", "-o", "x", "--format", "pftrace"], 64, "perfetto"),
@@ -229,7 +229,7 @@ print(before)
         (
             ["SOURCE", "-o", "x", "--from", "2001-01-01T00:00:00Z", "--to", "2001-01-02T00:00:00Z"],
             2,
-            "nothing from then",
+            "nothing from 2001-01-01",
         ),
         (["SOURCE"], 64, "-o"),
     ],

@@ -178,7 +178,7 @@ def test_a_part_of_it_to_hand_over(tmp_path: Path) -> None:
     ("words", "code", "sentence"),
     [
         (["--once", "--from", "nothing"], 2, "there is no such recording"),
-        (["--once", "--from", "/etc/hostname"], 2, "is no recording"),
+        (["--once", "--from", "/etc/hostname"], 2, "is not a gputop recording"),
         (["--once", "--from", "/"], 2, "/: Is a directory"),
         (["--once", "--from", "fifo"], 2, "not a regular file"),
         (["cut", "empty", "-o", "x"], 2, "it is empty"),

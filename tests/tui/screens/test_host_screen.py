@@ -72,7 +72,7 @@ def facts(**more: Any) -> str:
         "nvme0n1 busy 93 %",
         "eth0 up",
         "dropped 41, now 3.0/s",
-        "sent again 17.0/s",
+        "retransmitted 17.0/s",
         "NVML 13.580",
         "packets",
         "firmware",
