@@ -35,7 +35,7 @@ class CommunicationBound(JobRule):
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {
-        "info_ratio": Threshold(0.18, "ratio", "project goals: exposed communication up to 18 %"),
+        "info_ratio": Threshold(0.18, "ratio", "ours: exposed communication up to 18 %"),
         "warning_ratio": Threshold(
             0.25, "ratio", "ours; gpuprof warns from 20, is critical at 40 %"
         ),

@@ -34,9 +34,7 @@ class ThroughputVaries(JobRule):
     name = "throughput varies"
     severity = "info"
     unpriced = NOT_KNOWN_HOW_MUCH
-    thresholds = {
-        "spread_ratio": Threshold(0.03, "ratio", "project goals: standard deviation over mean")
-    }
+    thresholds = {"spread_ratio": Threshold(0.03, "ratio", "ours: standard deviation over mean")}
     look_seconds = 10.0
     next_step = "See on the job screen whether it varies at random or every so many steps."
 

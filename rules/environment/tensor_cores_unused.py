@@ -38,7 +38,7 @@ class TensorCoresUnused(JobRule):
     severity = "info"
     unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {
-        "tensor_active_ratio": Threshold(0.005, "ratio", "project goals: tensor activity of 0"),
+        "tensor_active_ratio": Threshold(0.005, "ratio", "ours: tensor activity of 0"),
         "sm_active_ratio": Threshold(0.50, "ratio", "ours: else there is little work at all"),
     }
     look_seconds = 10.0

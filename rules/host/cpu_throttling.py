@@ -38,7 +38,7 @@ class CpuThrottling(CgroupRule):
     thresholds = {
         "warning_ratio": Threshold(0.05, "ratio", "ours; kubernetes#67577, #97445"),
         "error_ratio": Threshold(0.25, "ratio", "ours; k8s-device-plugin#56 lost half its speed"),
-        "healthy_ratio": Threshold(0.90, "ratio", "project goals; second witness of an error"),
+        "healthy_ratio": Threshold(0.90, "ratio", "ours; second witness of an error"),
     }
     hold_seconds = 10.0
     explains_waits_in = WORK

@@ -35,7 +35,7 @@ class CopiesToDeviceSlow(JobRule):
     thresholds = {
         "copy_ratio": Threshold(0.10, "ratio", "TraceML 10 %; fournex 15 %"),
         "slow_bytes_per_second": Threshold(
-            6e9, "bytes_per_second", "project goals: under 6 GB/s while copying"
+            6e9, "bytes_per_second", "ours: under 6 GB/s while copying"
         ),
     }
     hold_seconds = 20.0

@@ -18,6 +18,7 @@ from ..reports.comparison.comparison import compare as compared
 from ..reports.comparison.comparison_text import as_text
 from ..reports.comparison.gatherer import Gatherer
 from ..reports.comparison.side import Side
+from .recorded import nothing_between
 from .spans import Span, span
 
 _QUIET_SECONDS = 3.0
@@ -71,7 +72,7 @@ def _side(word: str, each: Span, rules: Mapping[str, Mapping[str, float]]) -> Si
         unreadable.append(f"{each.recording.bad_blocks} blocks have changed and are left out")
     side = gatherer.side(word, unreadable)
     if side is None:
-        raise FeedError(f"{word}: nothing was recorded then")
+        raise FeedError(nothing_between(word, each.begin_seconds, each.end_seconds, each.recording))
     return side
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ...probes.feeds.protocol import FeedError
 from ...probes.recording.recording import Recording, segments_of
 from ..console.errors import UsageError
-from .recorded import DIAGNOSED_SECONDS, moment, opened
+from .recorded import DIAGNOSED_SECONDS, moment, nothing_between, opened
 
 _MARK, _TO = "@", ".."
 
@@ -44,5 +44,5 @@ def span(word: str) -> Span:
     if begin > end:
         raise UsageError(f"{word}: its first time is after its second")
     if end < recording.first_seconds or begin > recording.last_seconds:
-        raise FeedError(f"{word}: nothing was recorded then")
+        raise FeedError(nothing_between(name, begin, end, recording))
     return Span(recording, begin, end)

@@ -271,8 +271,8 @@ _COLUMNS: tuple[Column[LinkRow], ...] = (
         "history",
         12,
         _history,
-        "The busier direction over the limit (dim: over the most in that time), newest at the right; "
-        "each cell is the mean of 4 samples.",
+        "The busier direction over the limit (dim: over the most in that time), newest at the "
+        "right; each cell is the mean of 4 samples. From the same counters.",
         rank=7,
         most=40,
         ragged=True,

@@ -18,6 +18,10 @@ _PAST_CELLS = 24
 _WORTH_SHOWING = 0.01
 TERMS = (
     Term(
+        "sends",
+        "TCP segments a second that the host sends for the first time, since the last sample. /proc/net/snmp.",
+    ),
+    Term(
         "retransmitted",
         "Share of the TCP segments that the host had to send again: loss on its networks. Since the last "
         "sample, then its past in cells of 4 samples. /proc/net/snmp.",
