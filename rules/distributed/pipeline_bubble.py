@@ -36,6 +36,7 @@ class PipelineBubble(JobRule):
 
     id = "RUN444"
     name = "pipeline bubble"
+    short = "bubble"
     severity = "info"
     severities = ("info", "warning")
     thresholds = {

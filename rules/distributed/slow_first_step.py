@@ -35,6 +35,7 @@ class SlowFirstStep(JobRule):
 
     id = "RUN445"
     name = "slow first step"
+    short = "first step"
     severity = "info"
     unpriced = "it is paid once at each start"
     thresholds = {

@@ -32,6 +32,7 @@ class ThroughputVaries(JobRule):
 
     id = "RUN443"
     name = "throughput varies"
+    short = "uneven pace"
     severity = "info"
     unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {"spread_ratio": Threshold(0.03, "ratio", "ours: standard deviation over mean")}

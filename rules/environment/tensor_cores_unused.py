@@ -34,7 +34,7 @@ class TensorCoresUnused(JobRule):
 
     id = "ENV605"
     name = "tensor cores unused"
-    short = "no tensor cores"
+    short = "no tensor use"
     severity = "info"
     unpriced = NOT_KNOWN_HOW_MUCH
     thresholds = {

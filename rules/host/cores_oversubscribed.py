@@ -28,6 +28,7 @@ class CoresOversubscribed(JobRule):
 
     id = "HST131"
     name = "cores oversubscribed"
+    short = "oversubscribed"
     short = "too many threads"
     severity = "warning"
     thresholds = {

@@ -32,6 +32,7 @@ class FileServerSilent(LogRule):
 
     id = "HST129"
     name = "file server not responding"
+    short = "server silent"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {"told_seconds": TOLD}

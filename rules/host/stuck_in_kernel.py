@@ -29,6 +29,7 @@ class StuckInKernel(LogRule):
 
     id = "HST130"
     name = "stuck in the kernel"
+    short = "kernel stuck"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {"fresh_seconds": FRESH}

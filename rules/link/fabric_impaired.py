@@ -33,7 +33,7 @@ class FabricImpaired(Rule):
 
     id = "LNK517"
     name = "NVLink fabric impaired"
-    short = "fabric impaired"
+    short = "fabric fault"
     severity = "warning"
     severities = ("warning", "error")
     unpriced = NOT_KNOWN_HOW_MUCH

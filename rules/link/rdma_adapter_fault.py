@@ -30,6 +30,7 @@ class RdmaAdapterFault(LogRule):
 
     id = "LNK516"
     name = "RDMA adapter fault"
+    short = "RDMA fault"
     severity = "error"
     severities = ("info", "warning", "error")
     thresholds = {"fresh_seconds": FRESH, "told_seconds": TOLD}

@@ -30,6 +30,7 @@ class KilledForMemory(LogRule):
 
     id = "MEM310"
     name = "process killed for memory"
+    short = "OOM kill"
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {"fresh_seconds": FRESH, "told_seconds": TOLD}

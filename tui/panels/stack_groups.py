@@ -26,6 +26,10 @@ TERMS = (
     ),
     Term("by the probe", "Measured: the probe in the process has written down each phase."),
     Term("by the stacks", "Sampled: from py-spy's dumps of this process, a few per refresh."),
+    Term(
+        "nonblocking",
+        "py-spy reads the stacks without stopping the process: a dump that the process ran through is inconsistent, and left out.",
+    ),
     Term("by the threads", "Inferred: from state, wait channel and CPU of its threads in /proc."),
 )
 
