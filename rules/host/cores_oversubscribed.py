@@ -28,11 +28,10 @@ class CoresOversubscribed(JobRule):
 
     id = "HST131"
     name = "cores oversubscribed"
-    short = "oversubscribed"
-    short = "too many threads"
+    short = "over-threaded"
     severity = "warning"
     thresholds = {
-        "threads_per_core": Threshold(2.0, "count", "project catalog: threads over cores x 2"),
+        "threads_per_core": Threshold(2.0, "count", "ours: threads over cores x 2"),
         "run_delay_ratio": Threshold(0.10, "ratio", "ours; of the time of the main threads"),
         "own_ratio": Threshold(0.75, "ratio", "as HST111: of its cores, that the job itself fills"),
         "others_ratio": Threshold(0.25, "ratio", "as HST111: of its cores, that others use"),

@@ -33,12 +33,12 @@ class PageableCopies(JobRule):
 
     id = "INP709"
     name = "copies from pageable memory"
-    short = "pageable copies"
+    short = "not pinned"
     severity = "warning"
     thresholds = {
         "copy_ratio": Threshold(0.10, "ratio", "as INP705; TraceML 10 %"),
         "link_ratio": Threshold(
-            0.50, "ratio", "project catalog: under half of what the link carries"
+            0.50, "ratio", "ours: under half of what the link carries"
         ),
         "spans_ratio": Threshold(
             0.75, "ratio", "ours: the shorter of the copy's spans on host and GPU over the longer"
