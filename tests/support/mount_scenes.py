@@ -7,7 +7,8 @@ from typing import Any
 
 from gputop.probes.model.mount_readings import MountReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, rank_pid
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, rank_pid
 
 
 def mount(

@@ -8,7 +8,8 @@ from typing import Any
 from gputop.probes.model.gpu_readings import NvlinkReading
 from gputop.probes.model.link_readings import GpuPathsReading, TopologyReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, probe
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, probe
 
 LINKS = 6
 

@@ -10,7 +10,8 @@ import msgspec
 
 from gputop.probes.model.probe_readings import ProbeReading, StepReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, probe
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, probe
 
 Phases = Mapping[str, float]
 """Seconds of a step per phase."""

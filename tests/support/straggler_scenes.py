@@ -9,7 +9,8 @@ import msgspec
 from gputop.probes.model.probe_readings import ProbeReading, StepReading
 from gputop.probes.model.rank_readings import StackReading, ThreadReading, ThreadsReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, probe, rank_pid
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, probe, rank_pid
 from support.stall_scenes import BACKWARD
 
 STEP_SECONDS = 2.0

@@ -16,7 +16,8 @@ from gputop.probes.model.wait_readings import (
     WaitReading,
 )
 
-from support.rules_scenes import BEGAN, Changes, Script, rank_pid
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, rank_pid
 from support.stall_scenes import VICTIM
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from gputop.probes.model.worker_history import WorkerHistory
 
-from support.rules_scenes import BEGAN, Changes, Script, frames, healthy, process, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    frames,
+    healthy,
+)
+from support.scene_readings import BEGAN, process, rank_pid
 
 
 def of_rank_3(script: Script, seconds: int, step: float = 1.0) -> list[WorkerHistory]:

@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from support.rules_scenes import Changes, Script, evidence, play, xid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import xid
 
 
 def counts(errors: Callable[[float], int], every: float = 8.0) -> Script:

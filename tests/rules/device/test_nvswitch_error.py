@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from support.rules_scenes import always, evidence, log_line, play
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import log_line
 
 SWITCH = {"subject": "nvidia-nvswitch3", "pci_bus_id": "0000:c1:00.0", "code": 24007}
 

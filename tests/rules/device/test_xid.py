@@ -9,18 +9,8 @@ import pytest
 from gputop.probes.model.kernel_log import KernelLogReading
 from gputop.probes.model.sample import SourceStatus
 
-from support.rules_scenes import (
-    GPUS,
-    LAUNCHER,
-    UNIX,
-    always,
-    evidence,
-    gpu_slot,
-    log_line,
-    play,
-    rank_pid,
-    xid,
-)
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import GPUS, LAUNCHER, UNIX, gpu_slot, log_line, rank_pid, xid
 
 
 def test_xid_with_its_meaning() -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from gputop.probes.model.rank_readings import Stack, StackReading, StackThreadReading
 
-from support.rules_scenes import BEGAN, Changes, Script, evidence, play, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, rank_pid
 from support.stall_scenes import frames, thread
 
 OWN = frames("train.py:collate:88", "train.py:main:111")

@@ -8,7 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from support.pace_scenes import STEP, Phases, ends_steps, longer
-from support.rules_scenes import GPUS, Script, evidence, healthy, play
+from support.rules_scenes import (
+    Script,
+    evidence,
+    healthy,
+    play,
+)
+from support.scene_readings import GPUS
 
 
 def in_turn(seconds: float, *, phase: str = "forward", ranks: int = GPUS) -> Script:

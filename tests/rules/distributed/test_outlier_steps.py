@@ -7,7 +7,12 @@ import random
 import pytest
 
 from support.pace_scenes import STEP, Phases, ends_steps, longer
-from support.rules_scenes import Script, evidence, healthy, play
+from support.rules_scenes import (
+    Script,
+    evidence,
+    healthy,
+    play,
+)
 
 
 def every(number: int, phase: str, seconds: float, rank: int | None = None) -> Script:

@@ -9,7 +9,13 @@ import pytest
 from gputop.probes.model.probe_readings import CollectiveReading
 
 from support.pace_scenes import STEP, ends_steps, longer
-from support.rules_scenes import GPUS, Script, evidence, healthy, play
+from support.rules_scenes import (
+    Script,
+    evidence,
+    healthy,
+    play,
+)
+from support.scene_readings import GPUS
 
 PIPELINE = "mesh_pp"
 

@@ -12,16 +12,12 @@ import pytest
 from gputop.probes.model.rank_readings import ExitReading
 
 from support.rules_scenes import (
-    BEGAN,
-    GPUS,
     Changes,
     Script,
     evidence,
-    log_line,
     play,
-    probe,
-    rank_pid,
 )
+from support.scene_readings import BEGAN, GPUS, log_line, probe, rank_pid
 from support.stall_scenes import FROM, LOADING, SLEEPING, VICTIM, reported, stall
 
 

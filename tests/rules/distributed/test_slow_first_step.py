@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from support.pace_scenes import STEP, Phases, ends_steps, longer
-from support.rules_scenes import Script, evidence, healthy, play
+from support.rules_scenes import (
+    Script,
+    evidence,
+    healthy,
+    play,
+)
 
 
 def begins(

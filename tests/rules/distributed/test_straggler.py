@@ -9,7 +9,8 @@ import pytest
 from gputop.rules.closer_look import MOST_PEERS, uneven
 from gputop.rules.distributed.straggler import waited_for_in_backward
 
-from support.rules_scenes import GPUS, Script, evidence, play, rank_pid
+from support.rules_scenes import Script, evidence, play
+from support.scene_readings import GPUS, rank_pid
 from support.straggler_scenes import (
     EVEN,
     HIDDEN,

@@ -13,7 +13,13 @@ from gputop.probes.model.rank_readings import (
     StackThreadReading,
 )
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, evidence, play, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, GPUS, rank_pid
 from support.step_scenes import spends, steps
 
 

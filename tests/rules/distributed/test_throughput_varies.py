@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from support.pace_scenes import STEP, Phases, ends_steps, longer
-from support.rules_scenes import Script, evidence, healthy, play
+from support.rules_scenes import (
+    Script,
+    evidence,
+    healthy,
+    play,
+)
 
 
 def draws(

@@ -9,7 +9,8 @@ import pytest
 from gputop.probes.simulator.gpus import gpu_bus_id
 from gputop.probes.simulator.links import device, gpu_paths, topology
 
-from support.rules_scenes import GPUS, Changes, Script, play, port, rank_pid
+from support.rules_scenes import Changes, Script, play
+from support.scene_readings import GPUS, port, rank_pid
 
 CARDS = 8
 

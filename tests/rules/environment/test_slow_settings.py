@@ -6,7 +6,8 @@ import pytest
 
 from gputop.probes.model.host_readings import NetworkReading
 
-from support.rules_scenes import GPUS, Changes, Script, play, port, rank_pid
+from support.rules_scenes import Changes, Script, play
+from support.scene_readings import GPUS, port, rank_pid
 
 ETH = NetworkReading(name="eth0", rx_bytes=0, tx_bytes=0, up=True)
 DOWN = NetworkReading(name="ens7", rx_bytes=0, tx_bytes=0, up=False)

@@ -8,7 +8,8 @@ import pytest
 
 from gputop.probes.model.gpu_readings import GpuProcessReading, MigReading
 
-from support.rules_scenes import always, evidence, play, rank_pid, worker_pid
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import rank_pid, worker_pid
 
 HALVES = tuple(
     MigReading(index=at, name="MIG 3g.40gb", gpu_instance=at + 1, compute_instance=0)

@@ -7,7 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.rules_scenes import GPUS, Changes, Script, always, evidence, play, probe
+from support.rules_scenes import (
+    Changes,
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import GPUS, probe
 
 PLAIN = {"tensor_active_ratio": 0.0, "sm_active_ratio": 0.85}
 

@@ -7,17 +7,12 @@ from typing import Any
 import pytest
 
 from support.rules_scenes import (
-    BEGAN,
-    GPUS,
-    LAUNCHER,
-    WORKERS,
     Changes,
     Script,
     evidence,
     play,
-    rank_pid,
-    worker_pid,
 )
+from support.scene_readings import BEGAN, GPUS, LAUNCHER, WORKERS, rank_pid, worker_pid
 
 CORES = 32
 

@@ -9,7 +9,8 @@ import pytest
 from gputop.probes.model.kernel_log import KernelLogKind
 from gputop.probes.model.rank_readings import BlockedFile
 
-from support.rules_scenes import Script, always, log_line, play, rank_pid
+from support.rules_scenes import Script, always, play
+from support.scene_readings import log_line, rank_pid
 
 
 def failing(

@@ -9,7 +9,13 @@ import pytest
 from gputop.probes.model.kernel_log import KernelLogReading
 from gputop.probes.model.rank_readings import BlockedFile
 
-from support.rules_scenes import Script, always, evidence, log_line, play, rank_pid
+from support.rules_scenes import (
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import log_line, rank_pid
 
 
 def silent(second: float = -100.0, server: str = "nas1") -> KernelLogReading:

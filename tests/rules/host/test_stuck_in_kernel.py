@@ -6,7 +6,8 @@ import pytest
 
 from gputop.probes.model.kernel_log import KernelLogKind
 
-from support.rules_scenes import always, evidence, log_line, play, rank_pid
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import log_line, rank_pid
 
 
 @pytest.mark.parametrize("kind", ["hung task", "cpu lockup"])

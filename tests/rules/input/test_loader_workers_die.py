@@ -11,16 +11,12 @@ import pytest
 from gputop.probes.model.probe_readings import LoaderReading
 
 from support.rules_scenes import (
-    BEGAN,
-    GPUS,
     Changes,
     Script,
     evidence,
     play,
-    probe,
-    process,
-    rank_pid,
 )
+from support.scene_readings import BEGAN, GPUS, probe, process, rank_pid
 
 Worker = tuple[int, float]
 """Number, and second at which it was started."""

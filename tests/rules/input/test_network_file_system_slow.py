@@ -11,7 +11,12 @@ from gputop.probes.model.sample import SourceStatus
 
 from support.input_scenes import waits_for_data
 from support.mount_scenes import mount, reads_from_nfs
-from support.rules_scenes import Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
 
 WAITS = waits_for_data(0.3, cores=0.1, blocked=0.6)
 

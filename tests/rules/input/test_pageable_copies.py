@@ -8,7 +8,12 @@ import pytest
 
 from gputop.probes.model.probe_readings import LoaderReading
 
-from support.rules_scenes import Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
 from support.step_scenes import spends, steps
 
 LINK = 63e9

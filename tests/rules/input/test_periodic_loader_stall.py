@@ -11,7 +11,12 @@ from msgspec import structs
 
 from gputop.probes.model.probe_readings import LoaderReading
 
-from support.rules_scenes import Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
 from support.step_scenes import FIRST_STEP, spends, steps
 
 Waits = Callable[[int, int], float]

@@ -8,7 +8,12 @@ import pytest
 
 from gputop.probes.model.missing_reasons import NO_FABRIC, NOT_OFFERED
 
-from support.rules_scenes import Changes, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
 
 
 def test_one_gpu_has_failed_to_join() -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from gputop.probes.model.link_readings import ImexReading
 
-from support.rules_scenes import BEGAN, Changes, Script, evidence, on_many_nodes, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, on_many_nodes
 
 HIDDEN = "the processes of others are not shown here"
 

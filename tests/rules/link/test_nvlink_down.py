@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from support.nvlink_scenes import linked
-from support.rules_scenes import IDLE, Script, always, evidence, play
+from support.rules_scenes import (
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import IDLE
 
 
 def test_links_in_good_health() -> None:

@@ -8,7 +8,13 @@ import pytest
 
 from gputop.probes.model.link_readings import PciPlace, TopologyReading
 
-from support.rules_scenes import BEGAN, Script, always, evidence, gpu_slot, log_line, play, port
+from support.rules_scenes import (
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, gpu_slot, log_line, port
 
 BRIDGE = "0000:0f:01.0"
 GPU_3 = f"{gpu_slot(3)}.0"

@@ -8,7 +8,8 @@ import pytest
 
 from gputop.probes.model.kernel_log import KernelLogKind
 
-from support.rules_scenes import Script, always, log_line, play, port
+from support.rules_scenes import Script, always, play
+from support.scene_readings import log_line, port
 
 CARD = "0000:c0:00.0"
 

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import Changes, Script, evidence, log_line, play, rank_pid, worker_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import log_line, rank_pid, worker_pid
 
 
 def killed(second: float, pid: int | None, **fields: Any) -> Script:

@@ -16,14 +16,13 @@ from gputop.probes.model.rank_readings import (
 from gputop.probes.model.wait_readings import WaitReading
 
 from support.rules_scenes import (
-    JOB_GROUP,
     Changes,
     Played,
     Script,
     evidence,
     play,
-    rank_pid,
 )
+from support.scene_readings import JOB_GROUP, rank_pid
 from support.stall_scenes import BARRIER, FROM, RULES, VICTIM, everybody, frames, reported
 from support.wait_scenes import child_of, holder, waits_for, with_threads
 

@@ -11,7 +11,13 @@ import pytest
 from gputop.probes.model.rank_readings import BusyLoop
 from gputop.rules.closer_look import worth_a_look
 
-from support.rules_scenes import Changes, Script, evidence, play, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import rank_pid
 from support.stall_scenes import FROM, LOOPING, VICTIM, everybody, frames, reported
 
 OWN = frames("train.py:wait_for_it:88", "train.py:main:111")

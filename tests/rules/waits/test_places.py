@@ -9,7 +9,12 @@ import pytest
 
 from gputop.probes.model.rank_readings import Stack, StackThreadReading
 
-from support.rules_scenes import Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
 from support.stall_scenes import BARRIER, FROM, VICTIM, everybody, frames, reported
 from support.wait_scenes import waits_for, with_threads
 
