@@ -51,6 +51,12 @@ class Column:
         place = moment - self.start
         return self.values[place] if 0 <= place < len(self.values) else None
 
+    def until(self, moment: int) -> Column:
+        """A copy of what it was before a moment."""
+        past = Column(self.start)
+        past.values = self.values[: moment - self.start]
+        return past
+
     def fill(self, first: int, last: int, value: float) -> None:
         """Its value at all moments from one to another, whatever it was."""
         self.put_missing_until(last + 1)
@@ -134,6 +140,20 @@ class Columns:
         """By signal."""
         there = self._subjects.get(subject)
         return {} if there is None else there.columns
+
+    def until(self, moment: int) -> Columns:
+        """A copy of what was there before a moment, that whoever writes here does not change."""
+        past = Columns()
+        for name, each in self._subjects.items():
+            columns = {
+                signal: column.until(moment)
+                for signal, column in each.columns.items()
+                if column.start < moment
+            }
+            if columns:
+                there = past._subjects[name] = _Subject(each.signature)
+                there.columns = columns
+        return past
 
     def clear(self) -> None:
         """Forget everything."""

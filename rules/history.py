@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import attrgetter
@@ -18,6 +19,7 @@ from ..probes.model.throttle_reasons import THROTTLE_REASONS
 from .columns import Columns
 from .progress import stuck_ranks
 from .series import Series
+from .waits.interpreter import interpreter_taken
 
 GPU_SIGNALS = kept("gpu")
 HOST_SIGNALS = kept("host")
@@ -48,6 +50,9 @@ STALLED = "phase stalled"
 THROTTLED = "throttle_bits"
 """Of a GPU: which of `THROTTLE_REASONS` hold its clocks down, as the sum of their bits."""
 
+INTERPRETER_TAKEN = "interpreter_taken"
+"""Of a rank of which stacks are taken: 1 while another thread has what its main thread waits for, else 0."""
+
 _TYPICAL_OVER_SECONDS = 120.0
 _BITS = {word: bit for bit, word in THROTTLE_REASONS.items()}
 
@@ -66,6 +71,9 @@ class History:
         # Of the newest moment alone, since each keeps its means: several rules ask for the same.
         self._handed_out: dict[tuple[str, str], Series] = {}
 
+        self._changing = threading.Lock()
+        """Held where its columns differ in length: who copies all of it must not meet that."""
+
     def __len__(self) -> int:
         return len(self._times)
 
@@ -81,6 +89,20 @@ class History:
 
     def add(self, frame: Frame) -> None:
         """Take up a frame. One that is not newer than the last is ignored."""
+        with self._changing:
+            self._add(frame)
+
+    def until(self, monotonic_seconds: float) -> History:
+        """What it was at a moment of the past; may be asked for on any thread."""
+        past = History(self._seconds)
+        with self._changing:
+            end = bisect_right(self._times, monotonic_seconds)
+            past._times = self._times[:end]
+            past._columns = self._columns.until(self._forgotten + end)
+            past._forgotten = self._forgotten
+        return past
+
+    def _add(self, frame: Frame) -> None:
         now = frame.monotonic_seconds
         if self._times and now <= self._times[-1]:
             return
@@ -128,11 +150,12 @@ class History:
 
     def clear(self) -> None:
         """Forget everything."""
-        del self._times[:]
-        self._handed_out = {}
-        self._columns.clear()
-        self._forgotten = 0
-        self.stuck = frozenset()
+        with self._changing:
+            del self._times[:]
+            self._handed_out = {}
+            self._columns.clear()
+            self._forgotten = 0
+            self.stuck = frozenset()
 
     def seconds(self) -> float:
         """How far back it goes."""
@@ -240,6 +263,8 @@ def _rows(frame: Frame) -> Iterator[_Row]:
                 yield subject, (f"phase {phase}",), (share,), start
             if rank.phases:
                 yield subject, (STALLED,), (0.0,), start
+            if frame.stacks:
+                yield subject, (INTERPRETER_TAKEN,), (interpreter_taken(rank, frame),), start
     for process in frame.processes:
         if process.role in ("rank", "worker"):
             blocked = None if process.state is None else process.state == "D"

@@ -106,6 +106,9 @@ TRAINING: Work = {
         sm_clock=1800e6,
     ),
     "other": Activity(utilization=0.10, sm_active=0.01, power=190.0),
+    "sync": Activity(
+        utilization=0.96, sm_active=0.84, tensor_active=0.52, dram_active=0.42, power=590.0
+    ),
 }
 """A healthy rank of a sharded training job."""
 

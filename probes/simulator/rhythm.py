@@ -37,6 +37,8 @@ class Pace(NamedTuple):
     optimizer: float = 0.20
     other: float = 0.02
     work: Work = TRAINING
+    sync: float = 0.0
+    """0: it never waits for its GPU."""
 
 
 class Stage(NamedTuple):
@@ -46,6 +48,8 @@ class Stage(NamedTuple):
     """On the clock of `node.SimulatedNode.sample_at`."""
     paces: tuple[Pace, ...]
     """Of each rank."""
+    turns: tuple[tuple[Pace, ...], ...] = ()
+    """Other paces of each rank, which take turns with ``paces``: a step of these, then one of each."""
 
 
 def everyone(at_seconds: float, pace: Pace) -> Stage:
@@ -118,7 +122,8 @@ class Rhythm:
         return start / MICROSECONDS
 
     def _steps(self, stage: Stage) -> list[_Step]:
-        return [self._step(stage.paces) for _ in range(_STEPS)]
+        rows = (stage.paces, *stage.turns)
+        return [self._step(rows[number % len(rows)]) for number in range(_STEPS)]
 
     def _step(self, paces: Sequence[Pace]) -> _Step:
         common = self._random.gauss(1.0, _STEP_JITTER)
@@ -140,6 +145,7 @@ class Rhythm:
             "data": lasts(pace.data),
             "h2d": lasts(pace.h2d),
             "forward": lasts(pace.forward),
+            **({"sync": lasts(pace.sync)} if pace.sync else {}),
             "backward": lasts(pace.backward),
             "comm": lasts(pace.comm),
             "optimizer": lasts(pace.optimizer),

@@ -19,7 +19,7 @@ UNIT = 1000 * MICROSECONDS
 Integrals = tuple[int, ...]
 """In the order of `activity.CHANNELS`."""
 
-PHASES = ("data", "h2d", "forward", "backward", "comm", "optimizer", "other")
+PHASES = ("data", "h2d", "forward", "backward", "comm", "optimizer", "other", "sync")
 
 
 class Stretch(NamedTuple):

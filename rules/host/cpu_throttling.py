@@ -38,11 +38,11 @@ class CpuThrottling(CgroupRule):
     thresholds = {
         "warning_ratio": Threshold(0.05, "ratio", "ours; kubernetes#67577, #97445"),
         "error_ratio": Threshold(0.25, "ratio", "ours; k8s-device-plugin#56 lost half its speed"),
-        "healthy_ratio": Threshold(0.90, "ratio", "project goals; second witness of an error"),
+        "healthy_ratio": Threshold(0.90, "ratio", "ours; second witness of an error"),
     }
     hold_seconds = 10.0
     explains_waits_in = WORK
-    explains = ("HST111", "HW210", "HW211", "INP701", "INP703", "RUN436")
+    explains = ("HST111", "HW210", "HW211", "INP701", "INP703", "RUN436", "RUN441", "RUN443")
     next_step = "Raise the CPU limit of this container or pod, or run fewer loader workers in it."
 
     def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:

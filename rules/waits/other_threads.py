@@ -18,12 +18,13 @@ def threads_of(rank: RankFrame, frame: Frame) -> tuple[StackThreadReading, ...] 
 
 
 def is_left_alone(rank: RankFrame, frame: Frame) -> bool:
-    """Its main thread waits for a lock or a queue, and there is no other Python thread to serve it."""
+    """Its main thread waits for a lock or a queue, and there is no other Python thread to serve it: none at
+    all, or by their sources none that hands anything over."""
     threads = threads_of(rank, frame)
     activity = rank.activity
     return (
         threads is not None
-        and len(threads) == 1
+        and all(each.main or each.hands_over is False for each in threads)
         and activity is not None
         and activity.wait == "lock"
     )

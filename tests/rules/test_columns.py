@@ -82,3 +82,18 @@ def test_too_much_is_forgotten_before_its_time_and_of_gpus_last() -> None:
     assert len(columns.of("gpu 0")["a"].values) == moments
     assert columns.of(subjects[0])["a"].at(moments - 1) == 1.0
     assert columns.of(subjects[0])["a"].at(0) is None
+
+
+def test_a_copy_of_the_past_ends_there_and_stays_as_it_is() -> None:
+    columns = Columns()
+    for moment in range(5):
+        put(columns, "process 1", moment, float(moment), 10.0)
+    put(columns, "process 2", 4, 9.0)
+    past = columns.until(3)
+    put(columns, "process 1", 5, 5.0, 10.0)
+    columns.forget(2, 5)
+    assert list(past.of("process 1")["a"].values) == [0.0, 1.0, 2.0]
+    assert past.subjects == 1  # the other one came later
+    put(past, "process 1", 3, 7.0, 10.0)
+    assert list(past.of("process 1")["a"].values) == [0.0, 1.0, 2.0, 7.0]
+    assert list(columns.of("process 1")["a"].values) == [2.0, 3.0, 4.0, 5.0]

@@ -17,6 +17,7 @@ from gputop.probes.model.gpu_frames import GpuFrame
 from gputop.probes.model.host_frames import CgroupFrame, HostFrame, NetworkFrame, PressureFrame
 from gputop.probes.model.job_frames import RankFrame
 from gputop.probes.model.link_frames import PortFrame
+from gputop.probes.model.mount_frames import MountFrame
 from gputop.probes.model.probe_readings import AllocatorReading
 from gputop.probes.model.process_frames import ProcessFrame
 from gputop.probes.model.process_readings import LimitsReading
@@ -40,6 +41,7 @@ FRAMES: dict[SignalOf, type[msgspec.Struct]] = {
     "cgroup": CgroupFrame,
     "pressure": PressureFrame,
     "limits": LimitsReading,
+    "mount": MountFrame,
     "port": PortFrame,
     "rank": RankFrame,
     "probe": ProbeFrame,

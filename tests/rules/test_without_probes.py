@@ -18,7 +18,13 @@ from gputop.rules.history import History
 from gputop.rules.rule import Scene
 
 from support.replays import replay
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    frames,
+    play,
+)
+from support.scene_readings import BEGAN, GPUS, probe, rank_pid
 
 OTHER_METHODS = {
     "HST115": "the first that asks for the wait-for graph, which all rules about standing still share: "

@@ -18,7 +18,7 @@ from gputop.probes.model.host_readings import (
     NetworkReading,
     PressureReading,
 )
-from gputop.probes.model.kernel_readings import KernelEventReading
+from gputop.probes.model.kernel_log import KernelLogReading
 from gputop.probes.model.link_readings import PlacementReading
 from gputop.probes.model.probe_readings import AllocatorReading, ProbeReading, StepReading
 from gputop.probes.model.process_readings import LimitsReading, ProcessReading
@@ -67,7 +67,7 @@ class ChurnFeed:
         self._dead: deque[ProbeReading] = deque(maxlen=16)
         self._exits: deque[ExitReading] = deque(maxlen=_MOST_EXITS)
         self._xids: deque[XidReading] = deque(maxlen=_MOST_EVENTS)
-        self._events: deque[KernelEventReading] = deque(maxlen=_MOST_EVENTS)
+        self._events: deque[KernelLogReading] = deque(maxlen=_MOST_EVENTS)
         self.visits = 0
         """Processes that came so far."""
         self.seconds = 0.0
@@ -116,7 +116,7 @@ class ChurnFeed:
             probes=(*sample.probes, *probes, *self._dead),
             exits=tuple(self._exits),
             xids=tuple(self._xids),
-            kernel_events=tuple(self._events),
+            kernel_log=tuple(self._events),
             host=None if sample.host is None else _host(sample.host, self.visits),
         )
 
@@ -151,11 +151,11 @@ class ChurnFeed:
                 XidReading(time_seconds=unix, code=13, gpu_index=visit % _GPUS, pid=pid)
             )
             self._events.append(
-                KernelEventReading(
+                KernelLogReading(
+                    kind="oom kill",
                     time_seconds=unix,
-                    kind="out of memory",
+                    first_time_seconds=unix,
                     text=f"Killed process {pid}",
-                    grave=True,
                     pid=pid,
                 )
             )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gputop.probes.sources.host.cgroup import CgroupSource
+from gputop.probes.sources.host.imex import ImexSource
 from gputop.probes.sources.host.numa import NumaSource
 from gputop.probes.sources.host.source import HostSource
 from gputop.probes.sources.processes.source import ProcessSource
@@ -127,6 +128,13 @@ def topology(root: Path) -> None:
     dgx(PciTree(root))
 
 
+def imex(root: Path) -> None:
+    tree = ProcTree(root)
+    tree.write("etc/nvidia-imex/nodes_config.cfg", "10.0.0.1\n10.0.0.2\n")
+    tree.process(7, name="nvidia-imex")
+    tree.write("proc/7/comm", "nvidia-imex\n")
+
+
 def watchlist() -> Watchlist:
     watched = Watchlist()
     watched.set_gpu(0, (80,))
@@ -142,6 +150,7 @@ SOURCES: dict[str, tuple[Callable[[Path], object], Callable[[Path], Source]]] = 
     "numa": (numa, lambda root: NumaSource(watchlist(), root)),
     "rdma": (rdma, InfinibandSource),
     "topology": (topology, TopologySource),
+    "imex": (imex, ImexSource),
 }
 
 

@@ -30,7 +30,16 @@ from . import navigation, recorded
 from .bindings import BINDINGS
 from .driver import QuietDriver
 from .garbage import spare_garbage_collection
-from .messages import Ended, EnvironmentRead, ExactStackRead, JobsFound, Judged, Said
+from .looking_back import LookingBack
+from .messages import (
+    Ended,
+    EnvironmentRead,
+    ExactStackRead,
+    JobsFound,
+    Judged,
+    LookedBack,
+    Said,
+)
 from .requests import Requests
 from .themes import THEMES, after
 
@@ -74,6 +83,7 @@ class GputopApp(App[int]):
         self._jobs = jobs
         self._replay = replay
         self._keeper = keeper
+        self._back = LookingBack(self, keeper)
         if keeper is not None:
             keeper.tell = self.tell_from_thread
         self.shown_job = ShownJob()
@@ -182,7 +192,11 @@ class GputopApp(App[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in recorded.ACTIONS and self._replay is None:
             return False
+        if action == "seek" and self._replay is None and self._keeper is None:
+            return False
         if action == "keep" and self._keeper is None:
+            return False
+        if action == "now" and not self._back.is_past:
             return False
         screen = self.screen if self.screen_stack else None
         return not (isinstance(screen, PictureScreen) and action in screen.WITHOUT)
@@ -196,7 +210,14 @@ class GputopApp(App[int]):
             self._keeper.write_now()
 
     def action_seek(self, seconds: int) -> None:
-        self.tell(recorded.seek(self._replay, seconds))
+        replay = self._replay
+        self.tell(recorded.seek(replay, seconds) if replay else self._back.step(seconds))
+
+    def action_now(self) -> None:
+        self.tell(self._back.now())
+
+    def on_looked_back(self, message: LookedBack) -> None:
+        self._back.show(message.moment, message.judgement)
 
     def action_seek_finding(self) -> None:
         self.tell(recorded.seek_finding(self._replay))
@@ -207,6 +228,9 @@ class GputopApp(App[int]):
     def action_pause(self) -> None:
         if self._replay is not None:
             self.tell(recorded.pause(self._replay))
+            return
+        if self._back.is_past:
+            self.action_now()
             return
         held = self.reader.toggle_hold()
         self.tell("paused: what is shown stands still" if held else "live again")
@@ -243,6 +267,7 @@ class GputopApp(App[int]):
 
     def attach(self, pid: int) -> None:
         """Watch the job that this process belongs to, in the place of the one before."""
+        self._back.now()
         self._watch.attach(pid)
         self.shown_job.forget()
         for screen in self.screen_stack:

@@ -24,7 +24,7 @@ from ...probes.wire.command import (
     TakeStacks,
 )
 from ...probes.wire.messages import Reply
-from ...rules.closer_look import LOOK_SECONDS, standing, worth_a_look
+from ...rules.closer_look import LOOK_SECONDS, standing, uneven, worth_a_look
 from ...rules.engine import Engine
 from ...rules.finding import Judgement
 from ...rules.history import History
@@ -112,6 +112,9 @@ class Watch:
             unclear = worth_a_look(judgement)
             if unclear:
                 self.take_stacks(unclear, LOOK_SECONDS)
+            apart = uneven(judgement.frame)
+            if apart:
+                self.take_stacks(apart, LOOK_SECONDS, shares=True)
             waiting = standing(judgement.frame)
             if waiting:
                 self._send(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import SPINNING, always, evidence, play
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import SPINNING
 
 CAPPED: dict[str, Any] = {
     "throttle_reasons": ("sw power cap",),

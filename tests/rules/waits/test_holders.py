@@ -16,16 +16,15 @@ from gputop.probes.model.rank_readings import (
 from gputop.probes.model.wait_readings import WaitReading
 
 from support.rules_scenes import (
-    JOB_GROUP,
     Changes,
     Played,
     Script,
     evidence,
     play,
-    rank_pid,
 )
+from support.scene_readings import JOB_GROUP, rank_pid
 from support.stall_scenes import BARRIER, FROM, RULES, VICTIM, everybody, frames, reported
-from support.wait_scenes import child_of, holder, waits_for
+from support.wait_scenes import child_of, holder, waits_for, with_threads
 
 FILE_LOCK = {"wait_channel": "locks_lock_inode_wait"}
 PIPE = {"wait_channel": "anon_pipe_read"}
@@ -92,6 +91,11 @@ def test_a_lock_held_by_whoever_works_is_waiting_and_no_fault() -> None:
     assert reported(played) == {"RUN427": VICTIM}
     assert played.one("RUN427").severity == "info"
     assert held_by(played, "RUN427") == "pid 77 (python), which runs"
+
+
+def test_a_holder_that_is_ready_to_run_and_gets_no_core_does_not_stand_still() -> None:
+    starved = holder(77, state="R", wait_channel=None, still_seconds=30.0)
+    assert reported(play(waiting(FILE_LOCK, lock_of(starved)), 60)) == {"RUN427": VICTIM}
 
 
 def test_a_lock_whose_holder_was_seen_once_says_nothing_of_how_he_moves() -> None:
@@ -230,6 +234,18 @@ def test_a_unix_socket_of_a_killed_child_is_told_and_that_of_a_living_one_is_not
     assert set(reported(play(killed, MINUTE))) & RULES == {"HST125"}
 
 
+def test_a_stopped_child_that_is_waited_for_is_told_soon() -> None:
+    def far_end(state: str) -> Look:
+        child = holder(CHILD, "peer", state=state)
+        return lambda second: waits_for(0, second, "unix socket", "socket:[7]", child)
+
+    def played(state: str) -> dict[str, int | None]:
+        return reported(play(with_child(alone(UNIX, far_end(state)), 0, state=state), FROM + 20))
+
+    assert played("T") == {"HST125": 0}
+    assert played("S") == {}
+
+
 def test_the_far_end_of_a_socket_is_named_and_for_how_long_nothing_came() -> None:
     script = waiting(SOCKET, lambda at: waits_for(VICTIM, at, "socket", "10.0.0.3:2049"))
     finding = play(script, FROM + 30).one("HST125")
@@ -278,20 +294,6 @@ OTHER = StackThreadReading(
 )
 
 
-def with_threads(script: Script, *threads: StackThreadReading, **fields: Any) -> Script:
-    def dumped(second: float) -> Changes:
-        changes = script(second)
-        changes.stacks = [
-            msgspec.structs.replace(each, threads=threads, **fields)
-            if each.pid in (rank_pid(0), rank_pid(VICTIM))
-            else each
-            for each in changes.stacks
-        ]
-        return changes
-
-    return dumped
-
-
 def queueing(*threads: StackThreadReading) -> Script:
     return with_threads(everybody(LOCK, QUEUE, ranks=1, victims=frozenset({0})), *threads)
 
@@ -304,8 +306,16 @@ def test_a_queue_that_no_thread_is_left_to_fill_is_told_without_a_probe() -> Non
     assert "may have ended" in words
 
 
-def test_a_queue_that_a_thread_may_fill_is_left_alone() -> None:
-    assert reported(play(queueing(MAIN, OTHER), MINUTE)) == {}
+@pytest.mark.parametrize(("hands_over", "told"), [(None, {}), (True, {}), (False, {"RUN406": 0})])
+def test_a_queue_that_a_thread_may_fill_is_left_alone(
+    hands_over: bool | None, told: Mapping[str, int]
+) -> None:
+    other = msgspec.structs.replace(OTHER, hands_over=hands_over)
+    played = play(queueing(MAIN, other), MINUTE)
+    assert reported(played) == told
+    if told:
+        words = str(evidence(played.one("RUN406"), "other_python_threads").value)
+        assert "by its source none of them hands anything over" in words
 
 
 def test_other_threads_are_named_where_the_main_one_is_in_a_lock() -> None:
@@ -324,9 +334,9 @@ def test_the_thread_that_holds_the_interpreter_is_named() -> None:
     assert not [each for each in free.evidence if each.signal == "interpreter_held_by"]
 
 
-def polling(until: str) -> Script:
+def polling(until: str, path: str = "") -> Script:
     """Sleeps a tenth of a second and looks, for ever, alone."""
-    loop = FileLoop(until=until, text="while path.exists()", line=7)
+    loop = FileLoop(until=until, text="while path.exists()", line=7, path=path)
     return with_threads(waking({"wait_channel": "hrtimer_nanosleep"}, 10), MAIN, file_loop=loop)
 
 
@@ -355,6 +365,15 @@ def test_a_loop_that_looks_for_a_lock_file_is_told_without_a_probe(until: str) -
     words = str(evidence(played.one("RUN406"), "looks_again").value)
     assert "lock file" in words
     assert "while path.exists() (line 7)" in words
+
+
+def test_the_lock_file_is_named_where_it_is_known() -> None:
+    finding = play(polling("gone", "/data/x.lock"), MINUTE).one("RUN406")
+    assert evidence(finding, "looks_for").value == "/data/x.lock"
+    assert (finding.next_step or "").startswith("See who made /data/x.lock. If nobody works")
+    unnamed = play(polling("gone"), MINUTE).one("RUN406")
+    assert not [each for each in unnamed.evidence if each.signal == "looks_for"]
+    assert (unnamed.next_step or "").startswith("See who made the lock file that it looks for.")
 
 
 def test_who_waits_for_a_file_to_come_may_have_nothing_to_do() -> None:

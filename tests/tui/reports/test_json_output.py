@@ -26,6 +26,7 @@ from gputop.probes.simulator import SCENARIOS, SimulatedNode
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Judgement
+from gputop.tui.commands.compare import as_json as comparison_json
 from gputop.tui.commands.diagnose import as_json as diagnosis_json
 from gputop.tui.commands.doctor import Findings
 from gputop.tui.commands.doctor import as_json as doctor_json
@@ -33,6 +34,8 @@ from gputop.tui.commands.job_choice import as_json as jobs_json
 from gputop.tui.drawing.finding_words import evidence_text
 from gputop.tui.drawing.lines import text_of
 from gputop.tui.panels.ledger import ledger_block
+from gputop.tui.reports.comparison.comparison import compare
+from gputop.tui.reports.comparison.gatherer import Gatherer
 from gputop.tui.reports.json_output import (
     Clock,
     Output,
@@ -160,6 +163,19 @@ def test_a_list_of_jobs_keeps_them_and_has_the_times_of_this_node() -> None:
     printed["timestamp_seconds"] = time.time()
     assert list(broken_rules(printed)) == []
     assert printed["jobs"][0]["start_timestamp_seconds"] == pytest.approx(time.time() - 60, abs=5)
+
+
+def test_a_comparison_keeps_them() -> None:
+    node = SimulatedNode("input-bound", start_time_seconds=UNIX)
+    gatherer = Gatherer(UNIX)
+    for second in range(4):
+        gatherer.add(node.sample_at(float(second)))
+    side = gatherer.side("a.gtop")
+    assert side is not None
+    other = replace(side, node="another", findings=())
+    printed = decoded(comparison_json(compare(side, other, 0.05)))
+    assert printed["differences"] and printed["rows"] and printed["a_side"]["gpus"]
+    assert list(broken_rules(printed)) == []
 
 
 def test_the_rules_find_names_that_break_them() -> None:
