@@ -36,6 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("GPUTOP_DEBUG"):
             raise
+        from ..probes.scheduling.process_limit import SENTENCE, is_process_limit
+
+        if is_process_limit(error):  # of standard output that would block, `OutputError` tells
+            return complain(SENTENCE, COULD_NOT_LOOK)
         return complain(
             f"internal error: {type(error).__name__}: {error} (GPUTOP_DEBUG=1 shows where)",
             COULD_NOT_LOOK,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
+from ..scheduling.process_limit import SENTENCE
 from ..sources.procfs.target import TargetError, environment_of, send_signal
 from ..sources.requests import Requests
 from ..sources.stack_requests import StackRequests
@@ -71,16 +73,23 @@ def obey(
             collector.hurry()
         case TakeExactStack():
             # It may take seconds, in which other commands must be obeyed.
-            threading.Thread(
-                target=_take_exact, args=(command, send), name="exact stack", daemon=True
-            ).start()
-            return
+            ok, message = _started(partial(_take_exact, command, send))
+            if ok:
+                return
         case SendSignal() | ShowEnvironment():
             try:
                 data = _on_target(command)
             except TargetError as error:
                 ok, message = False, str(error)
     send(Reply(command_id=command.command_id, ok=ok, message=message, data=data))
+
+
+def _started(work: Callable[[], None]) -> tuple[bool, str]:
+    try:
+        threading.Thread(target=work, name="exact stack", daemon=True).start()
+    except RuntimeError:
+        return False, SENTENCE
+    return True, ""
 
 
 def _take_exact(command: TakeExactStack, send: Callable[[Message], None]) -> None:

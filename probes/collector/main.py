@@ -83,8 +83,9 @@ def collect(
     for sample in collector.samples():
         send(sample)
         if late:
-            late = False
-            threading.Thread(target=_add_late, args=(collector, rest), daemon=True).start()
+            with contextlib.suppress(RuntimeError):  # no thread may be started now: perhaps later
+                threading.Thread(target=_add_late, args=(collector, rest), daemon=True).start()
+                late = False
         if not gc.isenabled():  # it is off while a program starts
             gc.freeze()
             gc.set_threshold(_GARBAGE, 10, 10)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from queue import SimpleQueue
 
 from ..model.sample import SourceState, SourceStatus
+from ..scheduling.process_limit import SENTENCE
 from ..scheduling.thread_wait import ThreadWait
 from ..scheduling.words import starved_sentence
 from ..sources.protocol import Part, Source, SourceError, failure_words
@@ -50,7 +51,7 @@ class SourceRunner:
         self._wait: ThreadWait | None = None
         # A daemon, since a read that hangs in the kernel cannot be ended, and must not hold the end.
         self._thread = threading.Thread(target=self._run, name=source.name, daemon=True)
-        self._thread.start()
+        self._runs = self._started()
 
     @property
     def resting(self) -> bool:
@@ -64,6 +65,10 @@ class SourceRunner:
 
     def ask(self) -> None:
         """Read once more, soon. Nothing happens where the last read is still going on."""
+        self._runs = self._runs or self._started()
+        if not self._runs:
+            self._finished()
+            return
         with self._lock:
             if self._began is not None:
                 return
@@ -71,6 +76,15 @@ class SourceRunner:
             self._starved = 0.0
             self._wait = None
         self._wanted.put(None)
+
+    def _started(self) -> bool:
+        """Start its thread; where a limit forbids one, the next time it is asked may be better."""
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self._state, self._reason = "failed", SENTENCE
+            return False
+        return True
 
     def lose(self, elapsed: float, lost: float) -> float:
         """Take off what a read in progress did not have of the time since the last look.

@@ -12,6 +12,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..scheduling.process_limit import EXIT_CODE, SENTENCE, is_process_limit
+
 PIPE_BYTES = 1 << 18
 """A whole sample fits, so that it is written at once."""
 _MOST_DESCRIPTORS = 256
@@ -91,6 +93,8 @@ class Child:
         """How it ended: it has, so this does not wait."""
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
+        if code == EXIT_CODE:
+            return SENTENCE
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
@@ -141,9 +145,9 @@ def _become(run: Callable[[], object], child_input: int, child_output: int) -> N
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.closerange(3, _MOST_DESCRIPTORS)  # else it holds its own input open
         run()
-    except BaseException:  # noqa: BLE001 - the child must never run on into the code of its parent
+    except BaseException as error:  # noqa: BLE001 - the child must never run on into the code of its parent
         traceback.print_exc()
-        os._exit(1)
+        os._exit(EXIT_CODE if is_process_limit(error) else 1)
     os._exit(0)
 
 

@@ -12,6 +12,7 @@ from importlib import import_module
 
 from ..model.sample import Sample
 from ..scheduling.patience import Patience
+from ..scheduling.process_limit import failure_sentence
 from ..wire.codec import Message, Splitter, UnreadableMessage, WireError, decode, encode
 from ..wire.command import Attach, Command, Stop
 from ..wire.messages import Hello, Reply
@@ -168,7 +169,7 @@ class CollectorFeed:
             try:
                 self._start_another()
             except OSError as error:
-                why = f"the collector cannot be started ({error.strerror or error})"
+                why = f"the collector cannot be started ({failure_sentence(error)})"
             else:
                 return
 

@@ -17,6 +17,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from ...probes.model.job_frames import JobFrame
+from ...probes.scheduling.process_limit import SENTENCE, is_process_limit
 from ...rules.finding import Judgement
 from ..console.exits import COULD_NOT_LOOK, INTERRUPTED, OK
 from ..drawing.missing import why_missing
@@ -301,5 +302,9 @@ class GputopApp(App[int]):
             super()._handle_exception(error)
             return
         self._return_code = COULD_NOT_LOOK
+        if is_process_limit(error):
+            self.fault = SENTENCE
+            self.panic(Text(f"gputop: {self.fault}"))
+            return
         self.fault = f"internal error: {type(error).__name__}: {error}"
         self.panic(Text(f"gputop: {self.fault} (GPUTOP_DEBUG=1 shows where)"))

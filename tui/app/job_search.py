@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-
 from ..session.app_like import AppLike
+from ..session.background import in_background
 from ..session.view import WatchLike
 from .messages import JobsFound
 
@@ -20,4 +19,6 @@ def ask(app: AppLike, watch: WatchLike) -> None:
 
         app.post_message(JobsFound(jobs_here()))
 
-    threading.Thread(target=look, name="jobs", daemon=True).start()
+    why_not = in_background(look, "jobs")
+    if why_not:
+        app.tell(why_not)

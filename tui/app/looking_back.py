@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...rules.finding import Judgement
 from ..drawing import format
+from ..session.background import in_background
 from ..session.viewer import Moment
 from .messages import LookedBack
 
@@ -46,8 +48,10 @@ class LookingBack:
             return "nothing older is kept"
         if seconds > 0 and here + seconds >= newest.frame.time_seconds:
             return self.now()
+        why_not = in_background(partial(self._work, self._keeper, moment), "looking back")
+        if why_not:
+            return why_not
         self._moment = moment
-        threading.Thread(target=self._work, args=(self._keeper, moment), daemon=True).start()
         return f"at {format.clock(moment)}"
 
     def now(self) -> str:

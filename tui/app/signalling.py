@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Sequence
 
 from ...probes.model.process_frames import ProcessFrame
 from ..drawing.target import Target
 from ..panels.process_table import command_of, role_of
 from ..session.app_like import AppLike
+from ..session.background import in_background
 from ..session.view import WatchLike
 from .process_request import asked_process
 from .signal_replies import SignalReplies
@@ -67,8 +67,8 @@ def _ask_for_all(app: AppLike, watch: WatchLike, process: ProcessFrame) -> None:
         ]
         app.call_later(_ask_about, app, watch, process, below)
 
-    app.tell(f"looking for what runs below pid {process.pid}")
-    threading.Thread(target=look, name="processes below", daemon=True).start()
+    why_not = in_background(look, "processes below")
+    app.tell(why_not or f"looking for what runs below pid {process.pid}")
 
 
 def _ask_about(

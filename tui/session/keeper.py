@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...probes.model.mark import Mark
 from ...probes.model.sample import Sample
+from ...probes.scheduling.process_limit import SENTENCE
 from ...rules.finding import Judgement
 from .found_marks import FoundMarks
 
@@ -149,7 +150,11 @@ class Keeper:
 
     def _start_writing(self, path: Path) -> None:
         thread = threading.Thread(target=lambda: self.tell(self.write(path)), daemon=True)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            self.tell(f"not written: {SENTENCE}")
+            return
         with self._lock:
             self._writing = [thread, *(each for each in self._writing if each.is_alive())]
 
