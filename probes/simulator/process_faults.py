@@ -61,7 +61,9 @@ def _freed(gpu: GpuReading, scene: Scene) -> Fields:
 RANK_DIED = Scenario(
     name="rank-died",
     summary="Rank 5 is killed in backward; its launcher does not notice and the others wait for ever.",
-    finds=("HW211", "RUN424"),
+    finds=("RUN424", "HW211"),
+    severity="error",
+    about="rank 5",
     onset_seconds=-60.0,
     stages=(
         only(
