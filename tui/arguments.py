@@ -18,11 +18,13 @@ from .job_arguments import add_inject, add_probe, add_run, split_job
 from .output_arguments import add_recordings, add_serve, add_source, add_stream
 
 FORMATS = ("text", "json")
+_REPORT_FORMATS = ("text", "markdown", "json")
 
 _HELP = "gputop --help shows all"
 _INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
 _DIAGNOSE_SECONDS = 30.0
 _BEFORE_END = re.compile(r"-\d[\d.]*[smh]?")
+_WITH_A_VALUE = ("--interval", "--format", "--rules", "--timeout", "-i", "--demo", "--from", "--at")
 _SCENARIO = "input-bound"
 """What ``gputop demo`` plays unless another one is named."""
 
@@ -64,7 +66,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """
     parser, commands = _parser()
     words, job = split_job(_with_times(argv))
-    options, unknown = parser.parse_known_args(_with_attach(words))
+    options, unknown = parser.parse_known_args(_with_attach(_with_demo(words)))
     if unknown:
         known = commands.get(options.command, parser).option_names
         raise UsageError(f"{_not_known(unknown[0], options.command, known)} ({_HELP})")
@@ -111,13 +113,26 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
     for position, word in enumerate(words):
         if skip:
             skip = False
-        elif word in ("--interval", "--format", "--rules", "--timeout", "-i"):
+        elif word in _WITH_A_VALUE:
             skip = True
         elif word.removeprefix("-").isdecimal():
             words.insert(position, "attach")
             break
         elif not word.startswith("-"):
             break
+    return words
+
+
+def _with_demo(argv: Sequence[str]) -> list[str]:
+    """``diagnose demo SCENARIO`` is ``diagnose --demo SCENARIO``."""
+    words = list(argv)
+    if "diagnose" in words:
+        at = words.index("diagnose") + 1
+        place = words.index("demo", at) if "demo" in words[at:] else -1
+        if place > 0 and words[place - 1] not in _WITH_A_VALUE:
+            words[place] = "--demo"
+            if place + 1 == len(words) or words[place + 1].startswith("-"):
+                words.insert(place + 1, _SCENARIO)
     return words
 
 
@@ -231,7 +246,15 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         "process has exited and nothing was found, 64 wrong usage.",
         allow_abbrev=False,
     )
-    _add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")
+    which = diagnose.add_mutually_exclusive_group()
+    _add_pid(which.add_argument, "of the job to look at (the whole machine)")
+    which.add_argument(
+        "--demo",
+        dest="scenario",
+        metavar="SCENARIO",
+        default=None,
+        help="of a simulated node, of which two minutes are seen at once; or: diagnose demo SCENARIO",
+    )
     diagnose.add_argument(
         "--for",
         dest="seconds",
@@ -240,7 +263,7 @@ def _add_reports(add: Callable[..., _Parser]) -> None:
         metavar="SECONDS",
         help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30; of a recording its last 600)",
     )
-    _add_viewing(diagnose, suppress=True)
+    _add_viewing(diagnose, suppress=True, formats=_REPORT_FORMATS)
     add_source(diagnose, lambda _: argparse.SUPPRESS)
 
     stacks = add(
@@ -282,7 +305,9 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
+def _add_viewing(
+    parser: argparse.ArgumentParser, *, suppress: bool, formats: Sequence[str] = FORMATS
+) -> None:
     """Options that may stand before and behind the command; there they must not reset them."""
 
     def default(value: object) -> object:
@@ -307,7 +332,7 @@ def _add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
         help="without a screen: end after so long, whatever hangs or gets no CPU (10 in which it was "
         "run, 60 at most)",
     )
-    parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
+    parser.add_argument("--format", choices=formats, default=default(None), help="of --once (text)")
     parser.add_argument(
         "--record-on-finding",
         default=default(None),

@@ -10,6 +10,7 @@ from ...probes.model.signals import UNITS, signal_named
 from ...probes.model.vocabulary import Origin
 from ...rules.finding import Evidence, Finding, NotEvaluated, PriceBasis, Subject
 from . import format
+from .glyphs import DOT
 from .lines import plain, whole_words, width_of
 
 SURE_FROM = 0.8
@@ -200,6 +201,28 @@ def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:
         if other.explained_by is not None
         and (other.explained_by.id, other.explained_by.subject.key) == own
     ]
+
+
+def with_all_symptoms(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """Those whose cause is not among them, in their order, each with all that it leads to."""
+    own = {(finding.id, finding.subject.key): finding for finding in findings}
+    found: dict[tuple[str, tuple[str, str]], tuple[Finding, list[Finding]]] = {}
+    for finding in findings:
+        first, seen = finding, 0
+        while first.explained_by is not None and seen < len(findings):
+            cause = own.get((first.explained_by.id, first.explained_by.subject.key))
+            if cause is None:
+                break
+            first, seen = cause, seen + 1
+        of_first = found.setdefault((first.id, first.subject.key), (first, []))
+        if finding is not first:
+            of_first[1].append(finding)
+    return list(found.values())
+
+
+def explained_text(symptoms: Iterable[Finding]) -> str:
+    """``utilization low, GPU 0-7 · straggler, rank 3``."""
+    return f" {DOT} ".join(map(same_kind_text, of_one_kind(symptoms)))
 
 
 def not_evaluated_reasons(not_evaluated: Iterable[NotEvaluated]) -> list[str]:
