@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from . import device_faults, input_faults, link_faults, memory_faults, process_faults, speed_faults
+from .awkward import AWKWARD
 from .scenario import Scenario, UnknownScenario
 
 _ALL = (
@@ -28,6 +29,7 @@ _ALL = (
     link_faults.TWO_ISLANDS,
     link_faults.CONGESTED_INFINIBAND,
     process_faults.RANK_DIED,
+    *AWKWARD,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

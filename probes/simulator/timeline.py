@@ -19,7 +19,20 @@ UNIT = 1000 * MICROSECONDS
 Integrals = tuple[int, ...]
 """In the order of `activity.CHANNELS`."""
 
-PHASES = ("data", "h2d", "forward", "backward", "comm", "optimizer", "other")
+PHASES = (
+    "data",
+    "h2d",
+    "forward",
+    "backward",
+    "comm",
+    "optimizer",
+    "other",
+    "startup",
+    "compile",
+    "checkpoint",
+    "eval",
+    "idle",
+)
 
 
 class Stretch(NamedTuple):
