@@ -83,6 +83,7 @@ def _serving(cores: float) -> Overlay:
 IDLE_SERVER = Scenario(
     name="idle-server",
     summary="Healthy: an inference server holds the memory of all GPUs and waits for requests.",
+    nearly=("HW210", "RUN404"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, _IDLE_FOR_EVER),),
     overlays=(_serving(0.02),),
@@ -105,6 +106,7 @@ _DECODING = computing(
 BUSY_SERVER = Scenario(
     name="busy-server",
     summary="Healthy: an inference server decodes in bursts, with pauses of some seconds between them.",
+    nearly=("HW210", "HW211"),
     onset_seconds=_ALWAYS,
     stages=(
         everyone(
@@ -146,6 +148,7 @@ def _notebook(sample: Sample, scene: Scene) -> Sample:
 NOTEBOOK = Scenario(
     name="notebook",
     summary="Healthy: a notebook keeps 11 GiB of GPU 0 while its user thinks; the other GPUs are free.",
+    nearly=("HW210", "RUN404"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, _IDLE_FOR_EVER),),
     overlays=(_notebook,),
@@ -226,6 +229,7 @@ def _anew(process: ProcessReading, gone: set[int], started: float) -> ProcessRea
 ELASTIC_RESTART = Scenario(
     name="elastic-restart",
     summary="Healthy: torchrun has ended all ranks and started them anew; they train again.",
+    nearly=("RUN424",),
     onset_seconds=-100.0,
     stages=(everyone(-100.0, Pace()),),
     overlays=(_restarted,),
@@ -279,6 +283,7 @@ def _in_two_jobs(sample: Sample, scene: Scene) -> Sample:
 TWO_JOBS = Scenario(
     name="two-jobs",
     summary="Healthy: two users' jobs of four ranks each share the node.",
+    nearly=("RUN424", "ENV601"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_in_two_jobs,),
@@ -318,6 +323,7 @@ def _sliced(gpu: GpuReading, scene: Scene) -> Fields:
 MIG = Scenario(
     name="mig",
     summary="Healthy: all GPUs are split by MIG; one slice of each trains, the other is free.",
+    nearly=("HW210", "MEM307"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_always(_sliced),),
@@ -397,6 +403,7 @@ def _alone(sample: Sample, scene: Scene) -> Sample:
 GB10 = Scenario(
     name="gb10",
     summary="Healthy: one GB10, whose memory is the host's and whose driver tells little.",
+    nearly=("LNK501", "HW203"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_always(_gb10), _alone),
@@ -475,6 +482,7 @@ def _ended(sample: Sample, scene: Scene) -> Sample:
 JOB_ENDS = Scenario(
     name="job-ends",
     summary="Healthy: the job has done its last step, and all its ranks have exited with 0.",
+    nearly=("RUN424", "MEM302"),
     onset_seconds=-60.0,
     stages=(everyone(-60.0, _IDLE_FOR_EVER),),
     overlays=(_ended,),
@@ -494,6 +502,7 @@ def _crowded(host: HostReading, scene: Scene) -> Fields:
 OVERLOADED_HOST = Scenario(
     name="overloaded-host",
     summary="Healthy: other users' work fills all cores, and the job, with a higher weight, goes on as ever.",
+    nearly=("HST111",),
     onset_seconds=-300.0,
     overlays=(on_host(_crowded),),
 )
@@ -510,6 +519,7 @@ def _locked(gpu: GpuReading, scene: Scene) -> Fields:
 CLOCKS_LOCKED = Scenario(
     name="clocks-locked",
     summary="Healthy: the site runs all GPUs at 1410 MHz, by its own setting.",
+    nearly=("HW203", "HW202"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace(forward=0.82, backward=1.55)),),
     overlays=(_always(_locked),),
@@ -523,6 +533,7 @@ def _warm(gpu: GpuReading, scene: Scene) -> Fields:
 WARM_ROOM = Scenario(
     name="warm-room",
     summary="Healthy: all GPUs are at 82 to 84 °C, just below what would slow them.",
+    nearly=("HW201",),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_always(_warm),),
@@ -536,6 +547,7 @@ def _mended(gpu: GpuReading, scene: Scene) -> Fields:
 MENDED_MEMORY = Scenario(
     name="mended-memory",
     summary="Healthy: ECC has corrected some errors of GPU 2, and one of its rows was replaced long ago.",
+    nearly=("HW204", "HW205"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_always(_mended, 2),),
@@ -549,6 +561,7 @@ def _full_cache(gpu: GpuReading, scene: Scene) -> Fields:
 PREALLOCATED = Scenario(
     name="preallocated",
     summary="Healthy: the framework takes 95 % of each GPU's memory at once, and never more.",
+    nearly=("MEM301",),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_always(_full_cache),),
@@ -562,6 +575,7 @@ def _old_swap(host: HostReading, scene: Scene) -> Fields:
 SWAPPED_LONG_AGO = Scenario(
     name="swapped-long-ago",
     summary="Healthy: two thirds of the swap space are in use, and nothing has moved for hours.",
+    nearly=("HST109",),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(on_host(_old_swap), pressed(pressure_memory_some_seconds=0.001)),
@@ -622,6 +636,7 @@ def _half_used(sample: Sample, scene: Scene) -> Sample:
 HALF_USED = Scenario(
     name="half-used",
     summary="Healthy: a job of four ranks, and four GPUs that are free.",
+    nearly=("HW210",),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_half_used,),
@@ -651,6 +666,7 @@ def _sleepy(sample: Sample, scene: Scene) -> Sample:
 READS_FROM_DISK = Scenario(
     name="reads-from-disk",
     summary="Healthy: loader workers wait for the disk a third of the time, and still are early enough.",
+    nearly=("HST107", "INP704"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(_sleepy, pressed(pressure_io_some_seconds=0.25, cpu_iowait_seconds=6.0)),

@@ -23,6 +23,7 @@ def _every(steps: int, rare: Pace, usual: Pace | None = None) -> Stage:
 CHECKPOINTS = Scenario(
     name="checkpoints",
     summary="Healthy: all ranks save for 25 s each ten minutes, and their GPUs are idle meanwhile.",
+    nearly=("RUN431",),
     onset_seconds=_ALWAYS,
     stages=(_every(250, Pace(pause=25.0, pause_phase="checkpoint")),),
 )
@@ -30,6 +31,7 @@ CHECKPOINTS = Scenario(
 EVALUATIONS = Scenario(
     name="evaluations",
     summary="Healthy: all ranks evaluate for 9 s each minute.",
+    nearly=("RUN432", "RUN421"),
     onset_seconds=_ALWAYS,
     stages=(_every(22, Pace(pause=9.0, pause_phase="eval")),),
 )
@@ -37,6 +39,7 @@ EVALUATIONS = Scenario(
 EVALUATION_ON_ONE = Scenario(
     name="evaluation-on-one",
     summary="Healthy: rank 0 evaluates for 15 s every five minutes, and the others wait at a barrier.",
+    nearly=("RUN421", "RUN406"),
     onset_seconds=_ALWAYS,
     stages=(
         Stage(
@@ -63,6 +66,7 @@ def _not_yet(sample: Sample, scene: Scene) -> Sample:
 WARM_UP = Scenario(
     name="warm-up",
     summary="Healthy: the job began two minutes ago; its first step compiles, the next ones are slow.",
+    nearly=("RUN425", "RUN436"),
     onset_seconds=-119.0,
     job_seconds=125.0,
     stages=(
@@ -75,6 +79,7 @@ WARM_UP = Scenario(
 COMPILES = Scenario(
     name="compiles",
     summary="Healthy: torch.compile makes a new graph for 80 s in mid-run, and steps are faster after it.",
+    nearly=("RUN434", "RUN436"),
     onset_seconds=-90.0,
     stages=(
         Stage(-90.0, (Pace(pause=80.0, pause_phase="compile"),) * RANKS),
@@ -85,6 +90,7 @@ COMPILES = Scenario(
 LOADS_WEIGHTS = Scenario(
     name="loads-weights",
     summary="Healthy: the job began two minutes ago and still loads its weights.",
+    nearly=("RUN404", "HW210"),
     onset_seconds=-119.0,
     job_seconds=125.0,
     stages=(
@@ -121,6 +127,7 @@ def _accumulates(sample: Sample, scene: Scene) -> Sample:
 GRADIENT_ACCUMULATION = Scenario(
     name="gradient-accumulation",
     summary="Healthy: eight passes make one optimizer step of 16 s, with one all-reduce.",
+    nearly=("RUN405", "RUN404"),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace(data=0.24, h2d=0.4, forward=5.3, backward=10.0, comm=0.3)),),
     overlays=(_accumulates,),
@@ -143,6 +150,7 @@ _GENERATING = computing(
 RL_BURSTS = Scenario(
     name="rl-bursts",
     summary="Healthy: each step generates text for 20 s, scores it, and trains for 7 s.",
+    nearly=("HW210", "RUN436"),
     onset_seconds=_ALWAYS,
     stages=(
         everyone(
@@ -163,6 +171,7 @@ RL_BURSTS = Scenario(
 UNEVEN_STEPS = Scenario(
     name="uneven-steps",
     summary="Healthy: batches differ in length, so the step times have a wide log-normal spread.",
+    nearly=("RUN436", "RUN407"),
     onset_seconds=_ALWAYS,
     stages=(Stage(_ALWAYS, (Pace(),) * RANKS, spread=0.3),),
 )
@@ -170,6 +179,7 @@ UNEVEN_STEPS = Scenario(
 EPOCHS = Scenario(
     name="epochs",
     summary="Healthy: between two epochs the loaders start anew, and all ranks wait 10 s for the first batch.",
+    nearly=("INP701",),
     onset_seconds=_ALWAYS,
     stages=(_every(110, Pace(data=10.0)),),
 )
@@ -177,6 +187,7 @@ EPOCHS = Scenario(
 SHORT_STEPS = Scenario(
     name="short-steps",
     summary="Healthy: a small model whose steps take a sixth of a second.",
+    nearly=("RUN437",),
     onset_seconds=_ALWAYS,
     stages=(
         everyone(
@@ -189,6 +200,7 @@ SHORT_STEPS = Scenario(
 CURRICULUM = Scenario(
     name="curriculum",
     summary="Healthy: sequences become longer by design, and steps with them, by 6 % every five minutes.",
+    nearly=("RUN436",),
     onset_seconds=-200.0,
     stages=(
         everyone(-200.0, Pace(forward=0.70, backward=1.33)),
@@ -200,6 +212,7 @@ CURRICULUM = Scenario(
 LAST_STAGE = Scenario(
     name="last-stage",
     summary="Healthy: rank 7 also computes the loss, and takes 5 % longer than the others.",
+    nearly=("RUN407",),
     onset_seconds=_ALWAYS,
     stages=(Stage(_ALWAYS, (*((Pace(),) * (RANKS - 1)), Pace(forward=0.70, backward=1.32))),),
 )
@@ -207,6 +220,7 @@ LAST_STAGE = Scenario(
 WRITES_IN_BACKGROUND = Scenario(
     name="writes-in-background",
     summary="Healthy: checkpoints are written in the background, so the disk is busy and the steps go on.",
+    nearly=("INP704",),
     onset_seconds=_ALWAYS,
     stages=(everyone(_ALWAYS, Pace()),),
     overlays=(pressed(pressure_io_some_seconds=0.35, cpu_iowait_seconds=4.0),),

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from . import device_faults, input_faults, link_faults, memory_faults, process_faults, speed_faults
 from .awkward import AWKWARD
+from .compound_faults import COMPOUND
 from .scenario import Scenario, UnknownScenario
 
 _ALL = (
@@ -29,6 +30,7 @@ _ALL = (
     link_faults.TWO_ISLANDS,
     link_faults.CONGESTED_INFINIBAND,
     process_faults.RANK_DIED,
+    *COMPOUND,
     *AWKWARD,
 )
 

@@ -64,6 +64,10 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """Of the cause, as the next one."""
     about: str = "job"
     """Whom it is about, in the words of the screen: ``GPU 3``, ``rank 5``, ``host``."""
+    beside: tuple[str, ...] = ()
+    """Ids of the rules that find another cause, which is no symptom of the first."""
+    nearly: tuple[str, ...] = ()
+    """Ids of the rules that must not find it, though what they look for is near."""
     onset_seconds: float = -90.0
     """When the fault begins. Where the pace changes, it is the first step after this."""
     stages: tuple[Stage, ...] = ()

@@ -32,7 +32,7 @@ def test_the_text_begins_with_the_cause(name: str) -> None:
     who = f"{scenario.severity.upper()} {cause} {NAMES[cause]}: {scenario.about}"
     assert lines[0].partition(" (")[0] == who
     headlines = [line for line in lines if line.startswith(("ERROR", "WARNING"))]
-    assert {line.split()[1] for line in headlines} == {cause}
+    assert {line.split()[1] for line in headlines} == {cause, *scenario.beside}
     if len(scenario.finds) > 1:
         assert lines[1].startswith("    ") and any(
             line.startswith("    explains: ") for line in lines
