@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
-from ...probes.model.signals import UNITS, signal_named
+from ...probes.model.signal_types import UNITS
+from ...probes.model.signals import signal_named
 from ...probes.model.vocabulary import Origin
 from ...rules.finding import Evidence, Finding, NotEvaluated, PriceBasis, Subject
 from . import format
