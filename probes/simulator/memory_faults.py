@@ -59,7 +59,7 @@ def _roomy(host: HostReading, scene: Scene) -> Fields:
 
 ORPHAN_MEMORY = Scenario(
     name="orphan-memory",
-    summary="The job has died; 40 GiB of GPU 1 stay in use and no process holds them.",
+    summary="The job has exited; 40 GiB of GPU 1 stay in use and no process holds them.",
     finds=("MEM302",),
     onset_seconds=-75.0,
     stages=(everyone(-75.0, _GONE),),

@@ -242,6 +242,6 @@ def step_of(charge: Charge, scene: Scene) -> str | None:
         what = loop.path if loop is not None and loop.path else "the lock file that it looks for"
         return (
             f"See who made {what}. If nobody works behind it, it was left "
-            f"by a process that died: remove it. gputop stacks {charge.rank.pid} shows the place."
+            f"by a process that exited: remove it. gputop stacks {charge.rank.pid} shows the place."
         )
     return None
