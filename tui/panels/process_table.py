@@ -83,7 +83,7 @@ def row_block(view: View, row: ProcessRow, width: int) -> Block:
 
 _kept: dict[tuple[object, ...], Line] = {}
 """Lines drawn before: most processes look the same from one moment to the next."""
-_KEPT_MOST = 2000
+_KEPT_MOST = 512
 
 
 def _kept_line(row: ProcessRow, width: int, *, several: bool) -> Line:

@@ -134,6 +134,8 @@ class Keeper:
         key = (mark.rule, mark.subject)
         if mark.time_seconds - self._written.get(key, -1e12) < AGAIN_SECONDS:
             return False
+        recent = mark.time_seconds - AGAIN_SECONDS
+        self._written = {each: at for each, at in self._written.items() if at > recent}
         self._written[key] = mark.time_seconds
         return self.folder is not None
 

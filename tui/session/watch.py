@@ -29,6 +29,9 @@ from ...rules.engine import Engine
 from ...rules.finding import Judgement
 from ...rules.history import History
 
+_MOST_ASKED = 64
+"""Questions whose answers are waited for; a collector that ended answers none."""
+
 
 class Watch:
     """Judges everything that a feed brings.
@@ -212,6 +215,8 @@ class Watch:
         """Something about exactly that process, which is answered."""
         number = self._next()
         self._on_reply[number] = on_reply
+        if len(self._on_reply) > _MOST_ASKED:
+            del self._on_reply[next(iter(self._on_reply))]
         start = process.start_time_seconds
         self._send(kind(command_id=number, pid=process.pid, start_time_seconds=start, **more))
 

@@ -95,8 +95,8 @@ class Recorder:
                 samples.popleft()
             if not samples:
                 del self._samples[pid]
-        if not wanted:
-            self._last.clear()
+        for pid in self._last.keys() - set(wanted):
+            del self._last[pid]
 
 
 class _Run:

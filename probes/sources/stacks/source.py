@@ -108,7 +108,8 @@ class StackSource:
             old = now - reader.reading.monotonic_seconds > _KEPT_SECONDS
             if pid not in wanted and old:
                 del self._readers[pid]
-                self._due.pop(pid, None)
+        for pid in self._due.keys() - wanted - self._readers.keys():
+            del self._due[pid]
 
 
 def _with(sampled: Sampled | None, reading: StackReading) -> StackReading:
