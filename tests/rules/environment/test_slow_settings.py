@@ -63,16 +63,24 @@ def test_each_is_named(settings: dict[str, str], named: str) -> None:
     assert setting.startswith(named)
 
 
+NODES = {"WORLD_SIZE": "16"}
+
+
 def test_sockets_in_place_of_rdma_count_where_there_is_some() -> None:
-    sockets = {"NCCL_NET": "Socket"}
+    sockets = {**NODES, "NCCL_NET": "Socket"}
     (told,) = play(with_settings(sockets, ports=True), 20).one("ENV602").evidence
     assert str(told.value).startswith("NCCL_NET=Socket")
 
 
 def test_rdma_that_is_switched_off_counts_where_there_is_some() -> None:
-    off = {"NCCL_IB_DISABLE": "1"}
+    off = {**NODES, "NCCL_IB_DISABLE": "1"}
     assert "ENV602" in play(with_settings(off, ports=True), 20).ids()
     assert "ENV602" not in play(with_settings(off), 20).ids()
+
+
+@pytest.mark.parametrize("settings", [{"NCCL_IB_DISABLE": "1"}, {"NCCL_NET": "Socket"}])
+def test_how_nodes_talk_does_not_count_for_a_job_on_one(settings: dict[str, str]) -> None:
+    assert "ENV602" not in play(with_settings(settings, ports=True), 20).ever()
 
 
 def test_threads_count_where_cores_are_short() -> None:
