@@ -7,7 +7,7 @@ import pytest
 from gputop.probes.model.host_readings import NetworkReading
 
 from support.rules_scenes import Changes, Script, play
-from support.scene_readings import GPUS, port, rank_pid
+from support.scene_readings import GPUS, port, rank_pid, worker_pid
 
 ETH = NetworkReading(name="eth0", rx_bytes=0, tx_bytes=0, up=True)
 DOWN = NetworkReading(name="ens7", rx_bytes=0, tx_bytes=0, up=False)
@@ -21,10 +21,9 @@ def with_settings(settings: dict[str, str], *, ports: bool = False, pressed: flo
         variables = {name: value for name, value in variables.items() if value}
         return Changes(
             processes={
-                rank_pid(rank): {
-                    "environment": {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)}
-                }
+                pid: {"environment": {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)}}
                 for rank in range(GPUS)
+                for pid in (rank_pid(rank), worker_pid(rank))
             },
             ports=[port(second)] if ports else (),
             host={"networks": (ETH, DOWN, OTHER), "pressure_cpu_some_seconds": pressed * second},
@@ -63,7 +62,7 @@ def test_each_is_named(settings: dict[str, str], named: str) -> None:
     assert setting.startswith(named)
 
 
-NODES = {"WORLD_SIZE": "16"}
+NODES = {"WORLD_SIZE": "16", "MASTER_ADDR": "node1", "MASTER_PORT": "29500"}
 
 
 def test_sockets_in_place_of_rdma_count_where_there_is_some() -> None:
