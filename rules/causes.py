@@ -74,7 +74,7 @@ def with_causes(
 
 
 def _prices(findings: Sequence[Finding], cause_of: Mapping[int, int]) -> list[Price]:
-    """A cause whose rule has worked out no price costs what the dearest of its symptoms does, and not their
+    """A cause whose rule has worked out no price costs what the most expensive of its symptoms does, and not their
     sum: they are the same time seen from several sides."""
     prices = [each.price for each in findings]
     for number in range(len(findings)):

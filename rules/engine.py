@@ -33,6 +33,7 @@ from .rule import Rule, Scene
 from .unevaluated import failed_rule, why_not_evaluated
 
 KEEP_CLEARED_SECONDS = 600.0
+MOST_CLEARED = 100
 
 _log = logging.getLogger(__name__)
 _Key = tuple[str, tuple[str, str]]
@@ -290,7 +291,9 @@ class Engine:
                 if last is not None:
                     self._cleared.append((now, _cleared(last, frame)))
         self._cleared = [
-            (at, finding) for at, finding in self._cleared if now - at < KEEP_CLEARED_SECONDS
+            (at, finding)
+            for at, finding in self._cleared[-MOST_CLEARED:]
+            if now - at < KEEP_CLEARED_SECONDS
         ]
 
     def _findings(self, frame: Frame) -> tuple[Finding, ...]:

@@ -170,7 +170,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
     origin: Origin | None = None
     """How it is known."""
     basis: PriceBasis = ""
-    """Worked out by its rule, read from the account of its subject, or that of its dearest symptom."""
+    """Worked out by its rule, read from the account of its subject, or that of its most expensive symptom."""
     reason: str = ""
     """Why it cannot be priced."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import threading
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from operator import attrgetter
@@ -16,8 +16,10 @@ from ..probes.model.job_frames import RankFrame
 from ..probes.model.port_counters import CounterKind, of_kind
 from ..probes.model.signals import kept
 from ..probes.model.throttle_reasons import THROTTLE_REASONS
+from .columns import Columns
 from .progress import stuck_ranks
-from .series import Blocks, Series
+from .series import Series
+from .waits.interpreter import interpreter_taken
 
 GPU_SIGNALS = kept("gpu")
 HOST_SIGNALS = kept("host")
@@ -48,10 +50,11 @@ STALLED = "phase stalled"
 THROTTLED = "throttle_bits"
 """Of a GPU: which of `THROTTLE_REASONS` hold its clocks down, as the sum of their bits."""
 
+INTERPRETER_TAKEN = "interpreter_taken"
+"""Of a rank of which stacks are taken: 1 while another thread has what its main thread waits for, else 0."""
+
 _TYPICAL_OVER_SECONDS = 120.0
 _BITS = {word: bit for bit, word in THROTTLE_REASONS.items()}
-
-_NAN = math.nan
 
 
 class History:
@@ -60,11 +63,7 @@ class History:
     def __init__(self, seconds: float = 600.0) -> None:
         self._seconds = seconds
         self._times = array("d")
-        self._columns: dict[tuple[str, str], array[float]] = {}
-        self._rows: dict[tuple[str, tuple[str, ...]], list[array[float]]] = {}
-        """The columns of a subject's signals, in their order."""
-        self._blocks: dict[tuple[str, str], Blocks] = {}
-        """Means of the whole blocks of each column that pictures have asked for."""
+        self._columns = Columns()
         self.stuck: frozenset[int] = frozenset()
         """Pids of the ranks that are stuck in the newest frame."""
         self._forgotten = 0
@@ -72,21 +71,47 @@ class History:
         # Of the newest moment alone, since each keeps its means: several rules ask for the same.
         self._handed_out: dict[tuple[str, str], Series] = {}
 
+        self._changing = threading.Lock()
+        """Held where its columns differ in length: who copies all of it must not meet that."""
+
     def __len__(self) -> int:
         return len(self._times)
 
+    @property
+    def values(self) -> int:
+        """How many are kept, of all signals of all subjects."""
+        return len(self._columns)
+
+    @property
+    def subjects(self) -> int:
+        """How many are remembered."""
+        return self._columns.subjects
+
     def add(self, frame: Frame) -> None:
         """Take up a frame. One that is not newer than the last is ignored."""
+        with self._changing:
+            self._add(frame)
+
+    def until(self, monotonic_seconds: float) -> History:
+        """What it was at a moment of the past; may be asked for on any thread."""
+        past = History(self._seconds)
+        with self._changing:
+            end = bisect_right(self._times, monotonic_seconds)
+            past._times = self._times[:end]
+            past._columns = self._columns.until(self._forgotten + end)
+            past._forgotten = self._forgotten
+        return past
+
+    def _add(self, frame: Frame) -> None:
         now = frame.monotonic_seconds
         if self._times and now <= self._times[-1]:
             return
         self._times.append(now)
-        for subject, signals, values in _rows(frame):
-            row = self._rows.get((subject, signals)) or self._row(subject, signals)
-            for column, value in zip(row, values, strict=True):
-                column.append(_NAN if value is None else value)
-        self._pad()
+        moment = self._forgotten + len(self._times) - 1
+        for subject, signals, values, signature in _rows(frame):
+            self._columns.put(subject, signals, values, moment, now, signature)
         self._mark_stalls(frame)
+        self._columns.give_back(now)
         self._forget(now - self._seconds)
         # Last of all, for another thread may have asked meanwhile.
         self._handed_out = {}
@@ -125,79 +150,60 @@ class History:
 
     def clear(self) -> None:
         """Forget everything."""
-        del self._times[:]
-        self._handed_out = {}
-        self._columns.clear()
-        self._rows.clear()
-        self._blocks.clear()
-        self._forgotten = 0
-        self.stuck = frozenset()
+        with self._changing:
+            del self._times[:]
+            self._handed_out = {}
+            self._columns.clear()
+            self._forgotten = 0
+            self.stuck = frozenset()
 
     def seconds(self) -> float:
         """How far back it goes."""
         return self._times[-1] - self._times[0] if self._times else 0.0
 
-    def _row(self, subject: str, signals: tuple[str, ...]) -> list[array[float]]:
-        row: list[array[float]] = []
-        for column in [(subject, signal) for signal in signals]:
-            if column not in self._columns:
-                self._columns[column] = array("d", [_NAN]) * (len(self._times) - 1)
-            row.append(self._columns[column])
-        self._rows[subject, signals] = row
-        return row
-
     def _series(self, subject: str, signal: str) -> Series:
-        column = (subject, signal)
-        series = self._handed_out.get(column)
+        key = (subject, signal)
+        series = self._handed_out.get(key)
         if series is None:
-            values = self._columns.get(column)
-            if values is None:
+            column = self._columns.of(subject).get(signal)
+            if column is None:
                 return Series(array("d"), array("d"))
-            blocks = self._blocks.setdefault(column, {})
-            series = Series(self._times, values, self._forgotten, blocks)
-            self._handed_out[column] = series
+            before = column.start - self._forgotten
+            series = Series(self._times, column.values, self._forgotten, column.blocks, before)
+            self._handed_out[key] = series
         return series
 
     def _mark_stalls(self, frame: Frame) -> None:
         """The time of a stuck rank is lost from its last step on, whatever phase it is stuck in."""
         stuck = stuck_ranks(frame, self._typical_step)
         self.stuck = frozenset(rank.pid for rank in stuck)
+        newest = self._forgotten + len(self._times) - 1
         for rank in stuck:
-            stalled = self._columns.get((f"rank {rank.pid}", STALLED))
+            columns = self._columns.of(f"rank {rank.pid}")
+            stalled = columns.get(STALLED)
             if stalled is None:
                 continue
-            first = len(self._times) - 1
-            if first == 0 or stalled[first - 1] != 1.0:
-                first = bisect_left(self._times, self._times[-1] - (rank.step_age_seconds or 0.0))
-            for (subject, signal), values in self._columns.items():
-                if subject == f"rank {rank.pid}" and signal.startswith("phase "):
-                    share = 1.0 if signal == STALLED else 0.0
-                    values[first:] = array("d", [share]) * (len(values) - first)
-                    self._blocks.pop((subject, signal), None)
+            first = newest
+            if stalled.at(first - 1) != 1.0:
+                since = self._times[-1] - (rank.step_age_seconds or 0.0)
+                first = self._forgotten + bisect_left(self._times, since)
+            for signal, column in columns.items():
+                if signal.startswith("phase "):
+                    column.fill(first, newest, 1.0 if signal == STALLED else 0.0)
 
     def _typical_step(self, rank: RankFrame) -> float | None:
         taken = self.rank(rank.pid, "step_seconds").window(_TYPICAL_OVER_SECONDS)
         return median(taken) if taken else None
 
-    def _pad(self) -> None:
-        length = len(self._times)
-        for values in self._columns.values():
-            if len(values) < length:
-                values.append(_NAN)
-
     def _forget(self, before: float) -> None:
         # In blocks, so that most frames move nothing in memory.
         surplus = bisect_left(self._times, before)
-        if surplus < 64:
-            return
-        del self._times[:surplus]
-        self._forgotten += surplus
-        self._blocks.clear()
-        for column, values in list(self._columns.items()):
-            del values[:surplus]
-            if all(map(math.isnan, values)):
-                del self._columns[column]
-                self._rows.clear()
+        if surplus >= 64:
+            # A new one: whoever draws at this moment goes on with the old.
+            self._times = self._times[surplus:]
+            self._forgotten += surplus
+        if surplus >= 64 or len(self._times) % 64 == 0:
+            self._columns.forget(self._forgotten, self._forgotten + len(self._times))
 
 
 def _values_of(names: tuple[str, ...]) -> Callable[[Any], tuple[float | None, ...]]:
@@ -228,49 +234,56 @@ def _throttle_bits(reasons: tuple[str, ...]) -> float:
     return float(sum(_BITS.get(reason, 0) for reason in reasons))
 
 
-def _rows(frame: Frame) -> Iterator[tuple[str, tuple[str, ...], tuple[float | None, ...]]]:
-    """Subject, signals and their values now."""
+_Row = tuple[str, tuple[str, ...], tuple[float | None, ...], float | None]
+"""Subject, signals, their values, and when it began where that tells it from a later one of its name."""
+
+
+def _rows(frame: Frame) -> Iterator[_Row]:
+    """What there is of each subject now."""
     for gpu in frame.gpus:
         if gpu.status == "ok":  # else its columns are padded
             subject = f"gpu {gpu.index}"
-            yield subject, GPU_SIGNALS, _of_gpu(gpu)
+            yield subject, GPU_SIGNALS, _of_gpu(gpu), None
             if gpu.throttle_reasons is not None:
-                yield subject, (THROTTLED,), (_throttle_bits(gpu.throttle_reasons),)
+                yield subject, (THROTTLED,), (_throttle_bits(gpu.throttle_reasons),), None
     if frame.host is not None:
-        yield "host", HOST_SIGNALS, _of_host(frame.host)
+        yield "host", HOST_SIGNALS, _of_host(frame.host), None
         for network in frame.host.networks or ():
-            yield f"network {network.name}", NETWORK_SIGNALS, _of_network(network)
+            yield f"network {network.name}", NETWORK_SIGNALS, _of_network(network), None
     for job in frame.running:
         for rank in job.ranks:
-            subject = f"rank {rank.pid}"
-            yield subject, RANK_SIGNALS, _of_rank(rank)
+            subject, start = f"rank {rank.pid}", rank.start_time_seconds
+            yield subject, RANK_SIGNALS, _of_rank(rank), start
             probe = frame.probe(rank.pid, rank.start_time_seconds)
             if probe is not None:
-                yield subject, PROBE_SIGNALS, _of_probe(probe)
+                yield subject, PROBE_SIGNALS, _of_probe(probe), start
                 if probe.allocator is not None:
-                    yield subject, ALLOCATOR_SIGNALS, _of_allocator(probe.allocator)
+                    yield subject, ALLOCATOR_SIGNALS, _of_allocator(probe.allocator), start
             for phase, share in rank.phases.items():
-                yield subject, (f"phase {phase}",), (share,)
+                yield subject, (f"phase {phase}",), (share,), start
             if rank.phases:
-                yield subject, (STALLED,), (0.0,)
+                yield subject, (STALLED,), (0.0,), start
+            if frame.stacks:
+                yield subject, (INTERPRETER_TAKEN,), (interpreter_taken(rank, frame),), start
     for process in frame.processes:
         if process.role in ("rank", "worker"):
             blocked = None if process.state is None else process.state == "D"
-            yield f"process {process.pid}", PROCESS_SIGNALS, (*_of_process(process), blocked)
+            values = (*_of_process(process), blocked)
+            yield f"process {process.pid}", PROCESS_SIGNALS, values, process.start_time_seconds
     for limits in frame.limits:
-        yield f"process {limits.pid}", LIMIT_SIGNALS, _of_limits(limits)
+        yield f"process {limits.pid}", LIMIT_SIGNALS, _of_limits(limits), None
     for placement in frame.placements:
         near = placement.runs_near
         off = None if near is None else not near
-        yield f"process {placement.pid}", ("off_node",), (off,)
+        yield f"process {placement.pid}", ("off_node",), (off,), None
     for port in frame.ports:
         subject = f"port {port.device}/{port.port}"
-        yield subject, PORT_SIGNALS, _of_port(port)
+        yield subject, PORT_SIGNALS, _of_port(port), None
         if port.counters:
             since = port.counters_since_start
             errors = [float(sum(of_kind(since, kind).values())) for kind in ERROR_KINDS]
-            yield subject, _ERROR_COLUMNS, tuple(errors)
+            yield subject, _ERROR_COLUMNS, tuple(errors), None
     for group in frame.cgroups:
-        yield f"cgroup {group.path}", CGROUP_SIGNALS, _of_cgroup(group)
+        yield f"cgroup {group.path}", CGROUP_SIGNALS, _of_cgroup(group), None
     for pressure in frame.pressures:
-        yield f"cgroup {pressure.path}", PRESSURE_SIGNALS, _of_pressure(pressure)
+        yield f"cgroup {pressure.path}", PRESSURE_SIGNALS, _of_pressure(pressure), None

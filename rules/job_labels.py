@@ -26,13 +26,21 @@ def job_labels(jobs: Sequence[JobFrame]) -> Mapping[str, str]:
 def _named(jobs: Sequence[JobFrame]) -> dict[str, str]:
     taken: set[str] = set()
     named: dict[str, str] = {}
+    numbers: dict[str, int] = {}
+    """Stem → the last number that was tried: those below it are taken."""
     for job in jobs:
         stem = job.name.rpartition("/")[2].removesuffix(".py") or "job"
-        name, number = stem[:CELLS], 1
+        number = numbers.get(stem, 1)
+        name = stem[:CELLS] if number == 1 else _numbered(stem, number)
         while name in taken:
             number += 1
-            ending = f"·{number}"
-            name = stem[: CELLS - len(ending)] + ending
+            name = _numbered(stem, number)
         taken.add(name)
+        numbers[stem] = number
         named[job.id] = name
     return named
+
+
+def _numbered(stem: str, number: int) -> str:
+    ending = f"·{number}"
+    return stem[: CELLS - len(ending)] + ending

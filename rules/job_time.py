@@ -8,8 +8,8 @@ from statistics import median
 import msgspec
 
 from ..probes.model.job_frames import JobFrame, RankFrame
-from .finding import Evidence, Subject, Verdict, compared
-from .rank_rule import NO_PROBE, probed_ranks
+from .finding import Evidence, compared
+from .rank_rule import NONE_PROBED, probed_ranks
 from .rule import Scene
 
 
@@ -32,19 +32,13 @@ def share_of(phase: str, job: JobFrame, scene: Scene, seconds: float) -> Share |
     """How much of the job's time goes to a phase; a text: why that is not known."""
     probed = probed_ranks(job, scene.frame)
     if not probed:
-        return f"the ranks have {NO_PROBE}"
+        return NONE_PROBED
     found = [_mean(phase, rank, scene, seconds) for rank, _ in probed]
     known = [mean for mean in found if mean is not None]
     if not known:
         return "no step has ended yet"
     covered = max(scene.history.rank(rank.pid, _SEEN).covered(seconds) for rank, _ in probed)
     return Share(median(known), min(known), covered)
-
-
-def not_known(subject: Subject, why: str) -> Verdict:
-    """The verdict where `share_of` gives a reason: only that there is no probe keeps a rule from looking."""
-    unavailable = why if NO_PROBE in why else ""
-    return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=unavailable)
 
 
 _SEEN = "phase stalled"

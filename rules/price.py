@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from ..probes.model.frame import Frame
 from ..probes.model.vocabulary import Origin
 from .account.book import AccountBook
+from .account.minute import worst_of
 from .finding import NO_PRICE, Account, Price, Subject, Verdict
 from .rule import Rule
 
 Accounts = Mapping[tuple[str, str], Account]
 """Whose → how the time was spent."""
 
-_WORST_LAST: tuple[Origin, ...] = ("measured", "sampled", "inferred")
 _LEAST_SECONDS = 10.0
 """Of GPUs: of less than that no share is told."""
 
@@ -82,8 +82,7 @@ def _spent(account: Account, names: Sequence[str]) -> float:
 
 
 def _origin(account: Account, names: Sequence[str]) -> Origin:
-    origins = [account.entries[name].origin for name in names if name in account.entries]
-    return _WORST_LAST[max(map(_WORST_LAST.index, origins), default=0)]
+    return worst_of(account.entries[name].origin for name in names if name in account.entries)
 
 
 def _payer(subject: Subject, rule: Rule) -> tuple[str, str]:

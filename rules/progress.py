@@ -28,6 +28,8 @@ def not_counted(rank: RankFrame) -> str | None:
     return reason if reason.startswith(NOT_COUNTED) else None
 
 
+NOT_GOING_ON = "its steps do not go on"
+
 Typical = Callable[[RankFrame], float | None]
 """Seconds that a step of this rank usually takes."""
 
@@ -47,6 +49,11 @@ def overdue_seconds(job: JobFrame) -> float | None:
         return None
     age = min(ages)
     return age if _too_long(age, median(steps)) else None
+
+
+def steps_go_on(job: JobFrame) -> bool:
+    """Whether shares of its steps say anything: none starts, saves or the like, and none is overdue."""
+    return not any(map(is_unsettled, job.ranks)) and overdue_seconds(job) is None
 
 
 def is_overdue(rank: RankFrame) -> bool:

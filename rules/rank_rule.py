@@ -12,6 +12,7 @@ from .rule import Rule, Scene, reading_too_old
 from .waits.ranks import rank_subject
 
 NO_PROBE = "no probe: start the job under `gputop run`"
+NONE_PROBED = f"the ranks have {NO_PROBE}"
 
 
 class RankRule(Rule):
@@ -23,8 +24,7 @@ class RankRule(Rule):
                 subject = rank_subject(job, rank)
                 probe = scene.frame.probe(rank.pid, rank.start_time_seconds)
                 if probe is None:
-                    why = f"the ranks have {NO_PROBE}"
-                    yield Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+                    yield not_known(subject, NONE_PROBED)
                     continue
                 old = reading_too_old(subject, probe.age_seconds, scene.frame)
                 yield old or self.judge_rank(rank, probe, subject, job, scene)
@@ -34,6 +34,12 @@ class RankRule(Rule):
         self, rank: RankFrame, probe: ProbeFrame, subject: Subject, job: JobFrame, scene: Scene
     ) -> Verdict:
         """The verdict on this rank."""
+
+
+def not_known(subject: Subject, why: str) -> Verdict:
+    """Nothing is said of it: only that there is no probe keeps a rule from looking."""
+    unavailable = why if NO_PROBE in why else ""
+    return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=unavailable)
 
 
 def probed_ranks(job: JobFrame, frame: Frame) -> list[tuple[RankFrame, ProbeFrame]]:

@@ -54,7 +54,7 @@ def find(rule_id: str) -> type[Rule]:
     by_id = {rule.id: rule for rule in RULES}
     rule = by_id.get(rule_id.strip().upper())
     if rule is None:
-        hint = suggestion(rule_id, by_id) or f"; rules are {', '.join(by_id)}"
+        hint = suggestion(rule_id, by_id) or "; gputop rules lists them"
         raise UnknownRule(f"there is no rule {rule_id}{hint}")
     return rule
 

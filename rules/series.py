@@ -24,18 +24,21 @@ class Series:
         values: array[float],
         first: int = 0,
         blocks: Blocks | None = None,
+        before: int = 0,
     ) -> None:
         """
         Args:
-            times: of the values, monotonic seconds.
-            values: NaN where missing.
-            first: number of the oldest value, counting those that are forgotten.
+            times: of all moments, monotonic seconds.
+            values: NaN where missing; missing too at all moments after the last of them.
+            first: number of the oldest moment, counting those that are forgotten.
             blocks: takes up the means of whole blocks, which do not change any more.
+            before: so many moments were before the first value.
         """
         self._times = times
         self._values = values
         self._first = first
         self._blocks = {} if blocks is None else blocks
+        self._before = before
         self._means: dict[tuple[float, float], float | None] = {}
 
     def blocks(self, size: int, count: int) -> list[float | None]:
@@ -46,7 +49,7 @@ class Series:
             count: of blocks, fewer where there are no more.
         """
         known, oldest = self._blocks, self._first
-        end = oldest + len(self._values)
+        end = oldest + len(self._times)
         start = (end - 1) // size * size
         found: list[float | None] = []
         while end > oldest and len(found) < count:
@@ -54,7 +57,7 @@ class Series:
             if key in known:
                 found.append(known[key])
             else:
-                mean = _mean(self._values[max(0, start - oldest) : end - oldest])
+                mean = _mean(self._between(start - oldest, end - oldest))
                 found.append(mean)
                 if end - start == size and start >= oldest:
                     known[key] = mean
@@ -77,9 +80,10 @@ class Series:
         first = int(self._times[-1] // seconds) - count + 1
         pieces: list[list[float]] = [[] for _ in range(count)]
         begin = bisect_left(self._times, first * seconds - _STILL_SECONDS)
+        begin = max(begin, self._before)
         later = [*self._times[begin + 1 :], self._times[-1]]
         for time, next_time, value in zip(
-            self._times[begin:], later, self._values[begin:], strict=False
+            self._times[begin:], later, self._between(begin), strict=False
         ):
             if not math.isnan(value):
                 start = int(time // seconds) - first
@@ -92,8 +96,7 @@ class Series:
         """The values, missing ones left out, of the last ``seconds`` before the newest moment."""
         if not self._times:
             return []
-        start = bisect_left(self._times, self._times[-1] - seconds)
-        return _present(self._values[start:])
+        return _present(self._between(self._start(seconds)))
 
     def grown(self, seconds: float) -> float | None:
         """How much it has grown over the last ``seconds``; ``None`` with fewer than two values."""
@@ -113,16 +116,25 @@ class Series:
         """How much of the last ``seconds`` lies between the oldest and the newest value in them."""
         if not self._times:
             return 0.0
-        start = bisect_left(self._times, self._times[-1] - seconds)
+        start = max(self._start(seconds), self._before)
         present = [
             time
-            for time, value in zip(self._times[start:], self._values[start:], strict=False)
+            for time, value in zip(self._times[start:], self._between(start), strict=False)
             if not math.isnan(value)
         ]
         return present[-1] - present[0] if present else 0.0
 
     def _mean(self, seconds: float) -> float | None:
-        return _mean(self._values[bisect_left(self._times, self._times[-1] - seconds) :])
+        return _mean(self._between(self._start(seconds)))
+
+    def _start(self, seconds: float) -> int:
+        """Place of the first moment that is no older than so many seconds."""
+        return bisect_left(self._times, self._times[-1] - seconds)
+
+    def _between(self, start: int, end: int | None = None) -> array[float]:
+        """The values at the moments of these places, as far as there are any."""
+        before = self._before
+        return self._values[max(0, start - before) : None if end is None else max(0, end - before)]
 
 
 def _mean(values: array[float]) -> float | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -21,6 +22,8 @@ from .suggestion import suggestion
 
 MOST_BYTES = 1 << 20
 """A file with every threshold of every rule has a hundredth of that."""
+
+_LONGEST_QUOTE = 80
 
 
 class SettingsError(Exception):
@@ -41,10 +44,17 @@ def load(path: Path) -> dict[str, dict[str, float]]:
         raise SettingsError(f"{path} is not UTF-8 text") from error
     try:
         tables: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not valid TOML: {error}") from error
+    except (ValueError, RecursionError, OverflowError) as error:
+        # A number of thousands of digits is no TOMLDecodeError, and neither are thousands of brackets.
+        raise SettingsError(f"{path} is not valid TOML: {_shorten(str(error))}") from error
     rules = {rule.id: rule for rule in RULES}
     return {name: _table(path, name, table, rules) for name, table in tables.items()}
+
+
+def _shorten(text: str) -> str:
+    """For a message: neither long, nor of more than one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_QUOTE else f"{line[:_LONGEST_QUOTE]}…"
 
 
 def _bytes(path: Path) -> bytes:
@@ -73,21 +83,37 @@ def _open(path: str, flags: int) -> int:
 def _table(path: Path, name: str, table: object, rules: dict[str, type[Rule]]) -> dict[str, float]:
     rule = rules.get(name)
     if rule is None:
-        raise SettingsError(f"{path}: [{name}] is no rule{suggestion(name, rules)}")
+        raise SettingsError(f"{path}: [{_shorten(name)}] is no rule{_meant(name, rules)}")
     if not isinstance(table, dict):
         raise SettingsError(f"{path}: {name} must be a table, written as [{name}]")
     keys = cast(dict[str, object], table)
-    return {key: _value(f"{path}: {name}.{key}", key, value, rule) for key, value in keys.items()}
+    return {
+        key: _value(f"{path}: {name}.{_shorten(key)}", key, value, rule)
+        for key, value in keys.items()
+    }
+
+
+def _meant(name: str, rules: dict[str, type[Rule]]) -> str:
+    """The rule with such an id or name, or how to find it."""
+    ids = {rule.name.lower(): rule.id for rule in rules.values()}
+    if exact := ids.get(re.sub(r"[_-]", " ", name).lower()):
+        return f"; did you mean {exact}?"
+    return suggestion(name, rules) or "; gputop rules lists them"
 
 
 def _value(place: str, key: str, value: object, rule: type[Rule]) -> float:
     threshold = rule.thresholds.get(key)
     if threshold is None:
-        near = suggestion(key, rule.thresholds)
+        near = (
+            suggestion(key, rule.thresholds) or f"; it has {', '.join(rule.thresholds) or 'none'}"
+        )
         raise SettingsError(f"{place} is no threshold of {rule.name}{near}")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise SettingsError(f"{place} must be a number, not {value!r}")
-    return _in_range(place, float(value), threshold)
+        raise SettingsError(f"{place} must be a number, not {_shorten(repr(value))}")
+    try:
+        return _in_range(place, float(value), threshold)
+    except OverflowError as error:
+        raise SettingsError(f"{place} is too large a number") from error
 
 
 def _in_range(place: str, value: float, threshold: Threshold) -> float:

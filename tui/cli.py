@@ -1,6 +1,6 @@
 """The command ``gputop``: what was asked for, and the exit code.
 
-Exit codes: 0 fine, 1 active findings (diagnose only), 2 could not look, 64 wrong usage, 130 interrupted.
+Exit codes: 0 fine, 1 active findings (diagnose) or a regression (compare), 2 could not look, 64 wrong usage, 130 interrupted.
 Everything heavy is imported where it is used: the collector, which starts here too, must stay small.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from .arguments import parse
 from .console.errors import UsageError
 from .console.exits import COULD_NOT_LOOK, INTERRUPTED, OK, WRONG_USAGE, complain
-from .console.output import OutputError, open_standard_streams
+from .console.output import OutputError, open_standard_streams, say_json
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -78,6 +78,23 @@ def _run(argv: Sequence[str]) -> int:
         from .commands.serve import print_generated
 
         return print_generated(options.generated)
+    if options.command == "compare":
+        from .commands.compare import compare
+
+        return compare(options)
+    if options.command == "capture":
+        from .commands.capture import capture
+
+        return capture(options)
+    if options.command == "stream" and options.schema:
+        from .reports.stream_schema import packaged
+
+        say_json(packaged(options.what))
+        return OK
+    if options.command == "export":
+        from .commands.export import export
+
+        return export(options)
     if options.command == "cut":
         from .commands.cut import cut
 

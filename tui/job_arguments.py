@@ -11,12 +11,22 @@ QUESTIONS = ("status", "profile", *DUMPS)
 _DEFAULT_STEPS = 3
 
 
+WITH_VALUE = frozenset(
+    {
+        *("-i", "--interval", "--format", "--rules", "--timeout"),
+        *("--from", "--at", "--record-on-finding"),
+    }
+)
+"""Options that may stand before a command: the word behind one is no command, whatever it is."""
+
+
 def split_job(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """What is for gputop, and the command after ``run``: all behind ``--``, or from its first word."""
     words = list(argv)
-    if "run" not in words:
+    named = (i for i, word in enumerate(words) if word == "run" and not _is_value(words, i))
+    start = next(named, None)
+    if start is None:
         return words, []
-    start = words.index("run")
     if any(
         not word.startswith("-") and not _is_value(words, i) for i, word in enumerate(words[:start])
     ):
@@ -30,7 +40,7 @@ def split_job(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _is_value(words: Sequence[str], position: int) -> bool:
-    return position > 0 and words[position - 1] in ("--interval", "--format", "--rules", "-i")
+    return position > 0 and words[position - 1] in WITH_VALUE
 
 
 def add_run(commands: Any) -> None:

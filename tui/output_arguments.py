@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .console import values
+from .shared_arguments import TIME, add_pid, add_scenario, add_span
 
 _DEFAULT = ("127.0.0.1", 9834)
 
@@ -22,20 +23,8 @@ def add_serve(add: Callable[..., Any], add_viewing: Callable[..., None]) -> None
         allow_abbrev=False,
     )
     which = serve.add_mutually_exclusive_group()
-    which.add_argument(
-        "pid",
-        type=values.pid,
-        nargs="?",
-        action="append",
-        metavar="PID",
-        help="of a job to look at too",
-    )
-    which.add_argument(
-        "--demo",
-        dest="scenario",
-        metavar="SCENARIO",
-        help="serve a simulated node (gputop demo --list)",
-    )
+    add_pid(which.add_argument)
+    add_scenario(which.add_argument)
     where = serve.add_mutually_exclusive_group()
     where.add_argument(
         "--listen",
@@ -75,21 +64,19 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         "record",
         help="keep what is seen, to replay it later",
         description="Watch this node without a screen and keep all samples and findings, in a new file each "
-        "hour, until it is interrupted. gputop replay NAME shows them as if they were now.",
+        "hour, until it is interrupted. After an hour a file is thinned: of ten seconds one sample stays, all phases, "
+        "and everything from two minutes before to one after each finding. gputop replay NAME shows it all as if it "
+        "were now. A node is recorded once at a time.",
         epilog="Exit codes: 0 all of it was kept, 2 it could not look or write, 64 wrong usage.",
         allow_abbrev=False,
     )
     record.add_argument(
-        "recording", metavar="NAME", help="path that the names of its files begin with"
+        "recording",
+        type=values.file,
+        metavar="NAME",
+        help="path that the names of its files begin with",
     )
-    record.add_argument(
-        "pid",
-        type=values.pid,
-        nargs="?",
-        action="append",
-        metavar="PID",
-        help="of a job to look at too",
-    )
+    add_pid(record.add_argument)
     record.add_argument(
         "--for",
         dest="seconds",
@@ -101,9 +88,15 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         "--max-size",
         type=values.size,
         metavar="BYTES",
-        help="of all of its files, such as 2G; the oldest are removed",
+        help="of all files of that name, such as 2G; the oldest are removed",
     )
-    record.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
+    record.add_argument(
+        "--keep",
+        type=values.span,
+        metavar="TIME",
+        help="such as 90m, 24h or 7d: files that are older are removed",
+    )
+    add_scenario(record.add_argument)
     add_viewing(record, suppress=True)
 
     replay = add(
@@ -115,13 +108,18 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
     replay.add_argument(
         "source", metavar="FILE", help="one of its files, or the name of a recording"
     )
-    replay.add_argument("--at", metavar="TIME", help=f"from when on ({_TIME}); its beginning")
+    replay.add_argument("--at", metavar="TIME", help=f"from when on ({TIME}); its beginning")
     replay.add_argument(
         "--speed",
         type=values.speed,
         default=1.0,
         metavar="N",
         help="seconds of it in one, 0.1 to 100 (1)",
+    )
+    replay.add_argument(
+        "--rejudge",
+        action="store_true",
+        help="judge all of it anew first, by the rules of this version and --rules: n goes to what they find",
     )
     add_viewing(replay, suppress=True)
 
@@ -132,30 +130,11 @@ def add_recordings(add: Callable[..., Any], add_viewing: Callable[..., None]) ->
         allow_abbrev=False,
     )
     cut.add_argument("source", metavar="FILE", help="one of its files, or the name of a recording")
-    cut.add_argument("--from", dest="begin", metavar="TIME", help=f"{_TIME} (its beginning)")
-    cut.add_argument("--to", dest="end", metavar="TIME", help="the same (its end)")
-    cut.add_argument("-o", "--output", required=True, metavar="FILE", help="the new file")
+    add_span(cut)
+    cut.add_argument(
+        "-o", "--output", type=values.file, required=True, metavar="FILE", help="the new file"
+    )
     cut.add_argument("--force", action="store_true", help="replace the file if there is one")
-
-
-_TIME = "22:10:05, 2026-11-30T22:10:05+01:00, or -5m before its end"
-
-
-def add_source(parser: Any, default: Callable[[object], object]) -> None:
-    """Options of the commands that look at a recording as well as at this node."""
-    parser.add_argument(
-        "--from",
-        dest="source",
-        default=default(None),
-        metavar="FILE",
-        help="look at a recording instead",
-    )
-    parser.add_argument(
-        "--at",
-        default=default(None),
-        metavar="TIME",
-        help=f"with --from: at that time of it ({_TIME})",
-    )
 
 
 def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> None:
@@ -168,13 +147,9 @@ def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> Non
         allow_abbrev=False,
     )
     stream.add_argument(
-        "pid",
-        type=values.pid,
-        nargs="?",
-        action="append",
-        metavar="PID",
-        help="of a job to look at too",
+        "--schema", action="store_true", help="print the JSON schema of these lines, and exit"
     )
+    add_pid(stream.add_argument)
     stream.add_argument(
         "--what",
         choices=("frames", "ranks", "gpus", "findings"),
@@ -187,5 +162,5 @@ def add_stream(add: Callable[..., Any], add_viewing: Callable[..., None]) -> Non
     stream.add_argument(
         "--count", type=values.count, metavar="N", help="end after so many looks (until Ctrl+C)"
     )
-    stream.add_argument("--demo", dest="scenario", metavar="SCENARIO", help="of a simulated node")
+    add_scenario(stream.add_argument)
     add_viewing(stream, suppress=True)

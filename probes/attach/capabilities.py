@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from ..model.rank_readings import DUMPS
+from ..sources.kernel_log.ways import open_way
 from ..sources.nccl_ras.protocol import PORT, ask, of_pids
 from ..sources.page.location import Owner, PageRefused, open_page
 from ..sources.procfs.files import read_file
@@ -187,17 +188,16 @@ def _shows_wait(pid: int) -> bool:
 
 
 def _kernel_log() -> AccessMethod:
-    reason = ""
+    reason, gives = "", "Xids, PCIe errors and OOM kills, from before gputop began too"
     try:
-        os.close(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
-    except OSError as error:
-        words = "sudo sysctl kernel.dmesg_restrict=0, or gputop as root"
-        reason = f"/dev/kmsg: {error.strerror}: {words}"
+        gives += f", by {open_way()}"
+    except SourceError as error:
+        reason = error.reason
     return AccessMethod(
         name="kernel log",
         open=not reason,
-        gives="Xids, AER, OOM kills and storage errors, also from before gputop began",
-        cost="milliseconds, every other second",
+        gives=gives,
+        cost="milliseconds of CPU, 0.2 s at most",
         reason=reason,
     )
 

@@ -40,6 +40,7 @@ LINES = (
     Line("host", "host.source:make", ("host",), True, "host"),
     Line("threads", "processes.threads:make", ("threads", "exits"), False, "processes"),
     Line("limits", "processes.limits:make", ("limits",), False, "processes"),
+    Line("mounts", "processes.mounts:make", ("mounts",), False, "processes"),
     Line("stacks", "stacks.source:make", ("stacks",), False, "processes"),
     Line("waits", "waits.source:make", ("waits",), False, "processes"),
     Line("nccl ras", "nccl_ras.source:make", ("communicators",), False, "processes"),
@@ -47,8 +48,9 @@ LINES = (
     Line("cgroups", "host.cgroup:make", ("cgroups",), False, "cgroups"),
     Line("pressure", "host.pressure:make", ("pressures",), False, "pressure"),
     Line("infiniband", "rdma.source:make", ("ports",), False, "infiniband"),
-    Line("kernel log", "kernel_log.source:make", ("xids", "kernel_events"), False, "kernel log"),
     Line("topology", "topology.source:make", ("topology",), False, "topology"),
+    Line("imex", "host.imex:make", ("imex",), False, "imex"),
+    Line("kernel log", "kernel_log.source:make", ("kernel_log",), False, "kernel log"),
     Line("numa", "host.numa:make", ("placements",), False, "numa"),
 )
 """In the order in which they are asked. NVML adds a source for each GPU, which share its line."""

@@ -28,6 +28,8 @@ looks every millisecond."""
 ASKS_CORES = 0.05
 LEAST_ASKS_PER_SECOND = 50.0
 """Python asks for its interpreter every 5 ms."""
+LOOK_WEIGHT = 1 / 30
+"""Of the newest look among those that are remembered: about the last 30 count."""
 BUSY_CORES = 0.5
 """On a node whose cores are all taken, a thread that never waits still gets about so much."""
 
@@ -201,13 +203,15 @@ def _activity(
     still &= switches is None or switches < STILL_SWITCHES_PER_SECOND
     busy = cores is not None and cores >= BUSY_CORES
     busy &= switches is not None and switches < STILL_SWITCHES_PER_SECOND
+    awake = main.state == "R" and (cores or 0.0) >= STILL_CORES
+    awake &= switches is not None and switches < STILL_SWITCHES_PER_SECOND
     sleeps = main.state == "S" and wait_kind(main.wait_channel) == "timer"
     woke = main.state == "R" and last is not None and last.polls_since_seconds is not None
     polls = not still and (sleeps or woke)
     polls &= cores is not None and _smoothed(cores, last) < POLL_CORES
     polls &= switches is not None and switches < POLLS_PER_SECOND
-    awake = main.state == "R" or main.wait_channel is None  # just now
-    asked = awake and last is not None and last.asks_since_seconds is not None
+    unveiled = main.state == "R" or main.wait_channel is None  # just now
+    asked = unveiled and last is not None and last.asks_since_seconds is not None
     asks = not still and (wait_kind(main.wait_channel) == "lock" or asked)
     asks &= cores is not None and cores < ASKS_CORES
     asks &= switches is not None and LEAST_ASKS_PER_SECOND <= switches < POLLS_PER_SECOND
@@ -221,11 +225,23 @@ def _activity(
         switches_per_second=switches,
         autograd_cores=backward,
         still_since_seconds=((last and last.still_since_seconds) or began) if still else None,
+        still_looks=(last.still_looks if last else 0) + 1 if still else 0,
         busy_since_seconds=((last and last.busy_since_seconds) or began) if busy else None,
         polls_since_seconds=((last and last.polls_since_seconds) or began) if polls else None,
+        awake_since_seconds=((last and last.awake_since_seconds) or began) if awake else None,
         asks_since_seconds=((last and last.asks_since_seconds) or began) if asks else None,
+        waiting_looks_ratio=_waiting_looks(main, last),
+        looks=(last.looks if last else 0) + 1,
         moved_seconds=moved if still or not known else moved + seconds,
     )
+
+
+def _waiting_looks(main: ThreadReading, last: ActivityFrame | None) -> float:
+    waits = main.state == "S" and wait_kind(main.wait_channel) in ("lock", "poll", "socket")
+    if last is None or last.waiting_looks_ratio is None:
+        return float(waits)
+    weight = max(LOOK_WEIGHT, 1 / (last.looks + 1))
+    return last.waiting_looks_ratio + weight * (waits - last.waiting_looks_ratio)
 
 
 def _smoothed(cores: float, last: ActivityFrame | None) -> float:

@@ -18,13 +18,15 @@ from .extend import extend
 from .gpu import derive_gpus
 from .host import derive_cgroups, derive_host, derive_pressures
 from .job import derive_jobs
+from .kernel_log import all_xids, derive_kernel_log
 from .link import derive_links
+from .loader_workers import derive_workers
+from .mount import derive_mounts
 from .placement import derive_placements
 from .port import derive_ports
 from .process import derive_processes
 from .rank_history import append_reading
 from .topology import derive_topology, makes_topology
-from .xids import derive_xids
 
 
 def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = None) -> Frame:
@@ -52,6 +54,7 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
     ports = derive_ports(previous, current)
     host = derive_host(previous, current)
     exited = exited_ranks(previous, current)
+    kernel_log = derive_kernel_log(previous, current, gpus, processes)
     driver = current.driver
     return Frame(
         time_seconds=current.time_seconds,
@@ -79,16 +82,19 @@ def derive(previous: Frame | None, current: Sample, cache: DeriveCache | None = 
             for probe in current.probes
         ),
         limits=current.limits,
+        mounts=derive_mounts(previous, current),
         waits=current.waits,
         threads=current.threads,
         stacks=current.stacks,
         communicators=current.communicators,
         exited_ranks=exited,
         pending_exits=pending_exits(previous, current, jobs, exited),
-        xids=derive_xids(current.xids, current.gpus),
-        kernel_events=current.kernel_events,
+        imex=current.imex,
+        xids=all_xids(current.xids, kernel_log, gpus),
+        kernel_log=kernel_log,
         starvation=current.starvation,
         rank_histories=tuple(rank_histories.values()),
+        worker_histories=derive_workers(previous, current, jobs, processes),
         sources=tuple(
             extend(SourceFrame, status, age_seconds=_age(status.monotonic_seconds, current))
             for status in current.sources

@@ -88,7 +88,7 @@ def _derive_gpu(
     derived = {
         **_possible(reading, _rates(reading, previous, missing), limits, missing),
         **limits,
-        **_slot(places.get(normal_bus_id(reading.pci_bus_id) or ""), missing),
+        **_slot(reading, places.get(normal_bus_id(reading.pci_bus_id) or ""), missing),
     }
     links = derive_nvlinks(reading.nvlinks, previous.nvlinks if previous else None)
     age = max(0.0, sample.monotonic_seconds - reading.monotonic_seconds)
@@ -186,7 +186,7 @@ def _age_of_last_values(previous: GpuFrame | None, before: Frame | None, sample:
     return previous.age_seconds + sample.monotonic_seconds - before.monotonic_seconds
 
 
-def _slot(place: PciPlace | None, missing: Missing) -> dict[str, int | None]:
+def _slot(reading: GpuReading, place: PciPlace | None, missing: Missing) -> dict[str, int | None]:
     """What slot and card can do, each on its own: the driver tells of both together."""
     values = {
         "pcie_generation_slot_max": place.slot_generation_max if place else None,
@@ -194,6 +194,10 @@ def _slot(place: PciPlace | None, missing: Missing) -> dict[str, int | None]:
         "pcie_width_device_max": place.width_max if place else None,
     }
     missing.update({name: _NO_SLOT for name, value in values.items() if value is None})
+    if reading.pcie_generation_device_max is None and place and place.generation_max:
+        # An older driver does not tell of the card alone, and the kernel does.
+        values["pcie_generation_device_max"] = place.generation_max
+        missing.pop("pcie_generation_device_max", None)
     return values
 
 

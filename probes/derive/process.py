@@ -22,6 +22,8 @@ _RATES = {
     "read_bytes_per_second": "read_bytes",
     "write_bytes_per_second": "write_bytes",
     "voluntary_switches_per_second": "voluntary_switches",
+    "involuntary_switches_per_second": "involuntary_switches",
+    "major_faults_per_second": "major_faults",
 }
 
 _Placement = tuple[GpuReading, GpuProcessReading]

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
+from importlib import import_module
 
 from ..model.sample import Sample
 from ..scheduling.patience import Patience
@@ -24,6 +25,17 @@ KILL_SECONDS = 0.2
 LONGEST_KILL_SECONDS = 0.5
 """A dying process needs a core too, but nobody shall wait for long after pressing q."""
 _TURN_SECONDS = 0.05
+_SHARED = (
+    *("queue", "socket", "string", "struct", "subprocess", "tempfile"),
+    *(
+        "..jobs.roles",
+        "..jobs.titles",
+        "..model.driver_errors",
+        "..model.throttle_reasons",
+        "..model.wait_kinds",
+    ),
+    "..scheduling.words",
+)
 
 
 class CollectorFeed:
@@ -60,6 +72,7 @@ class CollectorFeed:
         self._closing = threading.Event()
         self._swap = threading.Lock()
         """Held while the child is exchanged, and by who must not meet that."""
+        _load_shared()
         self._child = Child(forked(partial(_collect, self._requested)))
         self._early: list[Sample | Reply | Notice] = []
         self._unreadable = False
@@ -214,6 +227,12 @@ class CollectorFeed:
             f"The collector (pid {pid}) hangs in the driver and cannot be killed; "
             "it ends by itself when the driver answers."
         )
+
+
+def _load_shared() -> None:
+    """What both processes load in any case, such as the screen with asyncio, the collector with ctypes."""
+    for name in _SHARED:
+        import_module(name, __package__)
 
 
 def _collect(requested: Requested) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 
+from ..model.mark import Mark
 from ..model.sample import Sample
 from ..recording.recording import Recording
 from ..recording.segment import RecordingError
@@ -40,7 +41,9 @@ class ReplayFeed:
         past_seconds: float = PAST_SECONDS,
         speed: float = 0.0,
     ) -> None:
-        self._recording = recording
+        self.recording = recording
+        self.marks: tuple[Mark, ...] | None = None
+        """Of findings that one can go to; ``None``: those that were found while it was recorded."""
         self._past = past_seconds
         self._now = at_seconds
         self._target: float | None = at_seconds
@@ -64,14 +67,14 @@ class ReplayFeed:
     def seek(self, seconds: float) -> float:
         """Go so far back or on; returns the Unix time that is shown then."""
         target = (self._now if self._target is None else self._target) + seconds
-        self._target = min(self._recording.last_seconds, max(self._recording.first_seconds, target))
+        self._target = min(self.recording.last_seconds, max(self.recording.first_seconds, target))
         self._wake.set()
         return self._target
 
     def seek_finding(self) -> str:
         """Go to where the next finding began; its words, empty where there is none."""
         now = self._now if self._target is None else self._target
-        for mark in self._recording.marks():
+        for mark in self.recording.marks(now) if self.marks is None else self.marks:
             if mark.began and mark.time_seconds > now + _NEXT_SECONDS:
                 self.seek(mark.time_seconds - now)
                 return f"{mark.rule} {mark.name}, {mark.subject}"
@@ -98,7 +101,7 @@ class ReplayFeed:
         return ""
 
     def _messages(self) -> Iterator[Sample | Notice]:
-        for sentence in self._recording.unreadable:
+        for sentence in self.recording.unreadable:
             yield Notice(sentence)
         while not self._closed:
             if self._target is not None:
@@ -116,14 +119,14 @@ class ReplayFeed:
         if target is None:
             return
         self._now = target
-        for sample in self._recording.samples(target - self._past, target):
+        for sample in self.recording.samples(target - self._past, target):
             if self._closed:
                 return
             yield sample
 
     def _play(self) -> Iterator[Sample]:
         """From now on, until it is moved or ends."""
-        for sample in self._recording.samples(self._now, self._recording.last_seconds):
+        for sample in self.recording.samples(self._now, self.recording.last_seconds):
             if sample.time_seconds <= self._now:
                 continue
             self._wait(sample.time_seconds - self._now)

@@ -53,9 +53,9 @@ _LAUNCHER_MODULES = (
     "paddle.distributed.launch",
 )
 _LAUNCHER_VERBS = {"accelerate": "launch", "colossalai": "run", "tune": "run", "fabric": "run"}
-_LOCAL_RANK = re.compile(r"--local[_-]rank(?:=(.*))?")
-_RANK = re.compile(r"--rank(?:=(.*))?")
-_SIZE = re.compile(r"--world[_-]?size(?:=(.*))?")
+_LOCAL_RANK = r"--local[_-]rank(?:=(.*))?"
+_RANK = r"--rank(?:=(.*))?"
+_SIZE = r"--world[_-]?size(?:=(.*))?"
 _BOUNDARIES = frozenset(
     {"init", "systemd", "(sd-pam)", "sshd", "sshd-session", "login", "cron", "crond", "atd"}
     | {"slurmstepd", "slurmd", "pbs_mom", "sge_shepherd", "res", "sbatchd", "kubelet", "dockerd"}
@@ -200,9 +200,9 @@ def _local_rank(words: tuple[str, ...]) -> int | None:
     return _number_of(_LOCAL_RANK, words)
 
 
-def _number_of(option: re.Pattern[str], words: tuple[str, ...]) -> int | None:
+def _number_of(option: str, words: tuple[str, ...]) -> int | None:
     for place, word in enumerate(words):
-        found = option.fullmatch(word)
+        found = re.fullmatch(option, word) if word.startswith("--") else None
         if found:
             digits = found[1] or _at(words, place + 1)
             return int(digits) if re.fullmatch(r"[0-9]{1,5}", digits) else None

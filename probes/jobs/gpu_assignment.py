@@ -25,7 +25,7 @@ _MIG = "with MIG, numbers in CUDA_VISIBLE_DEVICES do not tell which GPU"
 _NO_LOCAL_RANK = "it sees several GPUs, and no variable gives its local rank"
 _NONE_VISIBLE = "CUDA_VISIBLE_DEVICES shows it no GPU that is here"
 _DISAGREE = "its open files and CUDA_VISIBLE_DEVICES tell different GPUs"
-_NUMBER = re.compile(r"[0-9]{1,4}")
+_NUMBER = r"[0-9]{1,4}"
 
 
 class Choice(NamedTuple):
@@ -81,7 +81,7 @@ def visible_gpus(process: ProcessReading, gpus: Sequence[GpuReading]) -> list[Gp
         return numbered if isinstance(numbered, str) else list(numbered.values())
     found: list[GpuReading] = []
     for word in (part.strip() for part in words.split(",")):
-        if not _NUMBER.fullmatch(word):
+        if not re.fullmatch(_NUMBER, word):
             gpu = _named(word, pool)
         elif isinstance(numbered, str):
             return numbered
@@ -128,7 +128,7 @@ def _allowed(process: ProcessReading, gpus: Sequence[GpuReading]) -> Sequence[Gp
     words = environment.get("NVIDIA_VISIBLE_DEVICES", "").split(",")
     if all(word.startswith("GPU-") for word in words):
         return [gpu for gpu in gpus if gpu.uuid in words] or gpus
-    if len(process.namespace_pids) > 1 and all(map(_NUMBER.fullmatch, words)):
+    if len(process.namespace_pids) > 1 and all(re.fullmatch(_NUMBER, word) for word in words):
         return [gpu for gpu in gpus if str(gpu.index) in words] or gpus
     given = environment.get("SLURM_STEP_GPUS") or environment.get("SLURM_JOB_GPUS") or ""
     if given and given != environment.get("CUDA_VISIBLE_DEVICES"):

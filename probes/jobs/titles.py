@@ -11,12 +11,12 @@ from collections.abc import Mapping
 OVER_ENVIRONMENT = "a title was written over its environment"
 _ENGINES = ("vllm::", "sglang::")
 """Of these it is known what the coordinates in a title mean."""
-_COORDINATE = re.compile(r"_(DP|PP|PCP|TP|EP|DCP)([0-9]{1,4})(?=_|$)")
+_COORDINATE = r"_(DP|PP|PCP|TP|EP|DCP)([0-9]{1,4})(?=_|$)"
 _OUTERMOST_FIRST = ("DP", "PP", "PCP", "TP")
 """As these engines number their ranks: of neighbors in number the last differs. Experts have no number of
 their own."""
 _RAY = "ray::"
-_LOG_OF_RAY = re.compile(r"/worker-[0-9a-f]{8,64}-([0-9a-f]{8})-[0-9]{1,10}\.out")
+_LOG_OF_RAY = r"/worker-[0-9a-f]{8,64}-([0-9a-f]{8})-[0-9]{1,10}\.out"
 _NO_JOB = "ffffffff"
 
 _Coordinates = tuple[tuple[str, int], ...]
@@ -27,7 +27,7 @@ def title_stem(title: str) -> str:
     first = title.strip().split(" ", 1)[0].partition("(")[0]
     if first.startswith(_RAY):
         return _RAY + first.removeprefix(_RAY).partition(".")[0]
-    return _COORDINATE.sub("", first).rstrip(":")
+    return re.sub(_COORDINATE, "", first).rstrip(":")
 
 
 def ranks_by_titles(titles: Mapping[int, str]) -> dict[int, int]:
@@ -54,14 +54,14 @@ def ranks_by_titles(titles: Mapping[int, str]) -> dict[int, int]:
 
 def job_of_ray_log(path: str) -> str | None:
     """The job of Ray for which a worker with this log file works; its environment may be gone."""
-    found = _LOG_OF_RAY.search(path)
+    found = re.search(_LOG_OF_RAY, path)
     return found[1] if found and found[1] != _NO_JOB else None
 
 
 def _coordinates(title: str) -> _Coordinates:
     if not title.casefold().startswith(_ENGINES):
         return ()
-    found = {name: int(number) for name, number in _COORDINATE.findall(title)}
+    found = {name: int(number) for name, number in re.findall(_COORDINATE, title)}
     return tuple((name, found[name]) for name in _OUTERMOST_FIRST if name in found)
 
 

@@ -14,8 +14,10 @@ from .gpu_frames import GpuFrame
 from .gpu_readings import XidReading
 from .host_frames import CgroupFrame, HostFrame, PressureFrame
 from .job_frames import JobFrame, RankFrame
-from .kernel_readings import KernelEventReading
+from .kernel_log import KernelLogFrame
 from .link_frames import LinkFrame, PortFrame
+from .link_readings import ImexReading
+from .mount_frames import MountFrame
 from .probe_readings import ProbeReading
 from .process_frames import ProcessFrame
 from .process_readings import LimitsReading
@@ -27,6 +29,7 @@ from .sample import SourceStatus
 from .starvation import Starvation
 from .topology_frames import PlacementFrame, TopologyFrame
 from .wait_readings import WaitReading
+from .worker_history import WorkerHistory
 
 
 class ProbeFrame(ProbeReading, frozen=True, kw_only=True, omit_defaults=False):
@@ -63,6 +66,8 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     pressures: tuple[PressureFrame, ...] = ()
     """Of control groups."""
     limits: tuple[LimitsReading, ...] = ()
+    mounts: tuple[MountFrame, ...] = ()
+    """Network file systems that ranks see."""
     waits: tuple[WaitReading, ...] = ()
     probes: tuple[ProbeFrame, ...] = ()
     threads: tuple[ThreadsReading, ...] = ()
@@ -73,13 +78,16 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     pending_exits: tuple[ExitedRank, ...] = ()
     """Ranks that are not there any more, and of whose end nothing is known yet."""
     xids: tuple[XidReading, ...] = ()
-    kernel_events: tuple[KernelEventReading, ...] = ()
-    """Lines of the kernel log, of the last week at most, Xids left out."""
+    """Of the driver's events and of the kernel log, each once."""
+    kernel_log: tuple[KernelLogFrame, ...] = ()
     sources: tuple[SourceFrame, ...] = ()
+    imex: ImexReading | None = None
     starvation: Starvation | None = None
     """That the collector was not run for much of the time since the frame before."""
     rank_histories: tuple[RankHistory, ...] | msgspec.UnsetType = ()
     """What the next frame looks back on; never printed."""
+    worker_histories: tuple[WorkerHistory, ...] | msgspec.UnsetType = ()
+    """The same of loader workers."""
 
     # Looked up many times a frame; not fields, so neither sent nor printed.
 
@@ -111,6 +119,17 @@ class Frame(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             () if isinstance(self.rank_histories, msgspec.UnsetType) else self.rank_histories
         )
         return {key_of(past): past for past in rank_histories}
+
+    @cached_property
+    def _worker_histories(self) -> dict[Key, WorkerHistory]:
+        found = (
+            () if isinstance(self.worker_histories, msgspec.UnsetType) else self.worker_histories
+        )
+        return {key_of(each): each for each in found}
+
+    def worker_history(self, pid: int, start_time_seconds: float) -> WorkerHistory | None:
+        """What is remembered of the loader workers of that rank, or ``None``."""
+        return self._worker_histories.get((pid, start_time_seconds))
 
     def probe(self, pid: int, start_time_seconds: float) -> ProbeFrame | None:
         """What the probe in that process tells, or ``None``."""

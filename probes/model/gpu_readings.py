@@ -38,6 +38,8 @@ class NvlinkReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     link: int
     active: bool | None = None
     """Up; one that sleeps to save power is."""
+    traffic_disabled: bool | None = None
+    """Up, but nothing may go over it; ``None``: the driver does not tell."""
     version: int | None = None
     speed_bytes_per_second: float | None = None
     """What the link can carry in one direction."""
@@ -193,11 +195,13 @@ class XidReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: int
     gpu_index: int | None = None
     gpu_uuid: str | None = None
-    pci_bus_id: str | None = None
-    """Of the kernel log, which knows no other name of a GPU."""
     pid: int | None = None
     origin: Literal["nvml event", "kernel log"] = "nvml event"
     text: str = ""
+    pci_bus_id: str | None = None
+    """From the kernel log, where no GPU that is listed is at that address."""
+    before_start: bool = False
+    """It was in the kernel log when that was first read."""
 
 
 _GPU_SOURCE = "nvml gpu "

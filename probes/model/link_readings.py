@@ -103,6 +103,16 @@ class GpuPathsReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     `PEER_OK`, else why not; ``None`` where the driver does not tell."""
 
 
+class ImexReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
+    """NVIDIA's service for memory of GPUs on other nodes (NVLink between nodes), as this node has it set up."""
+
+    domain_nodes: int | None = None
+    """In its list of nodes, this one included."""
+    daemon_runs: bool | None = None
+    channels: int | None = None
+    """Devices by which a job reaches memory of other nodes."""
+
+
 PEER_OK = "ok"
 PATH_LEVELS = ("PIX", "PXB", "PHB", "NODE", "SYS")
 """Over one PCIe switch; over several; over a host bridge; between two of one memory node; between two."""

@@ -21,6 +21,8 @@ NO_VALUE = "driver gave no value"
 
 NO_FANS = "this board has no fans of its own"
 
+NO_FABRIC = "belongs to no NVSwitch fabric"
+
 
 NOT_COUNTED = "not counted"
 """Begins the reason where no steps are reported because what counts them is off: no age, no rate, no verdict."""

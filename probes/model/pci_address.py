@@ -16,9 +16,6 @@ def normal_bus_id(bus_id: str | None) -> str | None:
     return f"{domain.lstrip('0').rjust(_DOMAIN_DIGITS, '0')}:{rest}{function}"
 
 
-def same_card(one: str | None, other: str | None) -> bool:
-    """Whether both are there, and of one card: a line may name another function of it."""
-    if not one or not other:
-        return False
-    left, right = normal_bus_id(one) or "", normal_bus_id(other) or ""
-    return left.partition(".")[0] == right.partition(".")[0]
+def card_address(bus_id: str | None) -> str | None:
+    """The same without the function: of one card, a line may name another function than NVML does."""
+    return (normal_bus_id(bus_id) or "").partition(".")[0] or None

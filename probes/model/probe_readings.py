@@ -105,6 +105,8 @@ class LoaderReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     queue_depth: int | None = None
     """Batches ready to be taken."""
     queue_capacity: int | None = None
+    failures: int | None = None
+    """Counter of draws, of all loaders of the process, that found a worker dead."""
 
 
 class ProbeReading(Reading, frozen=True, kw_only=True, omit_defaults=True):

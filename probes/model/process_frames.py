@@ -15,6 +15,10 @@ class ProcessFrame(ProcessReading, frozen=True, kw_only=True, omit_defaults=Fals
     read_bytes_per_second: float | None = None
     write_bytes_per_second: float | None = None
     voluntary_switches_per_second: float | None = None
+    involuntary_switches_per_second: float | None = None
+    """The kernel took its core away for another."""
+    major_faults_per_second: float | None = None
+    """Pages that had to be read from storage first."""
     role: ProcessRole = "other"
     rank: int | None = None
     local_rank: int | None = None

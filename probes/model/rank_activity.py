@@ -21,6 +21,8 @@ class ActivityFrame(msgspec.Struct, frozen=True, kw_only=True):
     """Of PyTorch's threads that run the backward on GPUs; ``None``: it has none."""
     still_since_seconds: float | None = None
     """Moment since which it has neither run nor woken up; ``None``: it moves."""
+    still_looks: int = 0
+    """How many looks have found it so since."""
     busy_since_seconds: float | None = None
     """Moment since which it has run without ever waiting for anything."""
     polls_since_seconds: float | None = None
@@ -29,6 +31,13 @@ class ActivityFrame(msgspec.Struct, frozen=True, kw_only=True):
     asks_since_seconds: float | None = None
     """Moment since which it has done nothing but ask for a lock many times a second, as Python does for
     its interpreter."""
+    awake_since_seconds: float | None = None
+    """Moment since which each look met it running or ready to run, and it has waited for nothing: also
+    where others take its core."""
+    waiting_looks_ratio: float | None = None
+    """Share of the last looks that met it asleep in a lock or at a socket, as whoever waits for others does."""
+    looks: int = 0
+    """How many of these there were."""
     moved_seconds: float = 0.0
     """For how long it has been seen to do anything else than to stand still."""
 

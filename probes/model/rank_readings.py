@@ -43,7 +43,7 @@ class ExitReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     code: int | None = None
     """With which it ended itself."""
     killed_by: str = ""
-    """Who sent the signal, in words, where that is known: the kernel's OOM killer…"""
+    """Who sent the signal, in words: in recordings from before the kernel log was a source of its own."""
     missing: Missing = {}
 
 
@@ -98,6 +98,10 @@ Stack = tuple[StackFrameReading, ...]
 """Innermost first."""
 
 
+PROBE_THREADS = "gputop-"
+"""With this begin the names of the threads that a probe has in its process."""
+
+
 class StackThreadReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One Python thread with its stack."""
 
@@ -111,6 +115,16 @@ class StackThreadReading(msgspec.Struct, frozen=True, kw_only=True, omit_default
     owns_gil: bool = False
     place: str = ""
     """Its innermost function of the user's own, else the innermost of all: ``load_batch (train.py:88)``."""
+    hands_over: bool | None = None
+    """Whether it may let another thread of its process go on; ``False``: by its source it does not, and
+    nothing from outside wakes it. Looked up only where the main thread waits for a lock."""
+    sleeps: bool | None = None
+    """For a time that it has set itself. Looked up where ``hands_over`` is."""
+
+    @property
+    def of_probe(self) -> bool:
+        """It is the probe's, and serves nobody in the job."""
+        return (self.name or "").startswith(PROBE_THREADS)
 
 
 class FileLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,6 +133,16 @@ class FileLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     until: str
     """``locked``: until it can be locked. ``gone``: until it is not there any more, as a lock file.
     ``there``: until it comes."""
+    text: str
+    """The first line of the loop."""
+    line: int
+    path: str = ""
+    """Of the file, where it is known: by the variable that the loop looks at, and only if it is there."""
+
+
+class BusyLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A loop of the program that only looks, or only changes variables of its own, and counts to no bound."""
+
     text: str
     """The first line of the loop."""
     line: int
@@ -146,10 +170,18 @@ class StackReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     phase_samples: dict[str, int] = {}
     """Of the last minutes in which shares were asked for: how many samples of the main thread reported each
     phase of the host."""
+    pairwise_samples: int = 0
+    """Of these, such as were inside a send or receive between two ranks."""
+    phase_runs: int = 0
+    """Seconds in which they were taken, one after the other."""
+    mixed_runs: int = 0
+    """Of these, such as met it in more than one phase: its steps are short."""
     failure: str = ""
     """Why the last dump did not succeed, where it did not; the next one may."""
     file_loop: FileLoop | None = None
     """Around where its main thread sleeps, by its source."""
+    busy_loop: BusyLoop | None = None
+    """Around where its main thread runs, by its source."""
 
 
 DUMPS = 3

@@ -17,8 +17,15 @@ import msgspec
 
 from .gpu_readings import DriverReading, GpuReading, XidReading
 from .host_readings import CgroupReading, HostReading, PressureReading
-from .kernel_readings import KernelEventReading
-from .link_readings import GpuPathsReading, PlacementReading, PortReading, TopologyReading
+from .kernel_log import KernelLogReading
+from .link_readings import (
+    GpuPathsReading,
+    ImexReading,
+    PlacementReading,
+    PortReading,
+    TopologyReading,
+)
+from .mount_readings import MountReading
 from .probe_readings import ProbeReading
 from .process_readings import LimitsReading, ProcessReading
 from .rank_readings import CommunicatorReading, ExitReading, StackReading, ThreadsReading
@@ -80,9 +87,12 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     """Of control groups."""
     limits: tuple[LimitsReading, ...] = ()
     """Of ranks and their children."""
-    kernel_events: tuple[KernelEventReading, ...] = ()
+    mounts: tuple[MountReading, ...] = ()
+    """Network file systems that ranks see."""
+    kernel_log: tuple[KernelLogReading, ...] = ()
     waits: tuple[WaitReading, ...] = ()
     """Of processes that stand still, on request."""
+    imex: ImexReading | None = None
     sources: tuple[SourceStatus, ...] = ()
     starvation: Starvation | None = None
     """``None``: the collector was run whenever it could."""

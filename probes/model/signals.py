@@ -6,78 +6,7 @@ nothing of how its value is had: that is in the source (or ``derive``) that sets
 
 from __future__ import annotations
 
-from typing import Literal
-
-import msgspec
-
-SignalOf = Literal[
-    "gpu",
-    "host",
-    "network",
-    "process",
-    "cgroup",
-    "pressure",
-    "limits",
-    "port",
-    "rank",
-    "probe",
-    "allocator",
-]
-"""Whose field it is; ``pressure``: a control group's, and ``limits``: a rank's, read by sources of their own.
-``allocator``: PyTorch's, of a rank."""
-
-UNITS = (
-    "rotations_per_second",
-    "bytes_per_second",
-    "per_second",
-    "seconds",
-    "bytes",
-    "ratio",
-    "watts",
-    "hertz",
-    "celsius",
-)
-"""In which names of fields end, the longer before those that they end in."""
-
-
-class Chart(msgspec.Struct, frozen=True):
-    """How a signal is drawn over time."""
-
-    role: str
-    """Its color's."""
-    full: tuple[str | float, ...] = ()
-    """What it can be at most: the first of these fields that is there, or a number. Where none is, the
-    scale ends at the most that was seen."""
-    title: str = ""
-    """Its own, where the signal's words leave no room for the numbers."""
-    about: str = ""
-    """For the help: what it is, over which time, and who measures it."""
-    always: bool = True
-    """Else it is left out where the value is missing: most boards have none."""
-
-
-class Signal(msgspec.Struct, frozen=True):
-    """One value of one kind of subject."""
-
-    name: str
-    """Field of its frame."""
-    of: SignalOf
-    words: str
-    """For people; the same wherever a field has this name."""
-    unit: str = ""
-    """As in `rules.finding.Evidence`; empty: a word or a set of them."""
-    kept: bool = False
-    """History keeps it, so rules can ask for its mean and its growth."""
-    chart: Chart | None = None
-    fact: bool = False
-    """It is listed among the facts on its subject's screen, where it is there, without further ado."""
-    in_row: bool = False
-    """It has a place in its subject's row, where a dash is explained."""
-    moving: bool = False
-    """Every GPU of any age has some of these: one that refuses them all is not read at all."""
-    needs: str = ""
-    """What a machine must have for it, where not every one has."""
-
+from .signal_types import Chart, Signal, SignalOf
 
 _WHOLE = (1.0,)
 _GPM = "GPM (Hopper or later)"
@@ -119,7 +48,15 @@ SIGNALS: tuple[Signal, ...] = (
         in_row=True,
         needs=_GPM,
     ),
-    Signal("sm_occupancy_ratio", "gpu", "SM occupancy", "ratio", needs=_GPM),
+    Signal("sm_occupancy_ratio", "gpu", "SM occupancy", "ratio", fact=True, needs=_GPM),
+    Signal(
+        "memory_utilization_ratio",
+        "gpu",
+        "memory controller",
+        "ratio",
+        fact=True,
+        needs="a GPU that is not split by MIG",
+    ),
     Signal(
         "tensor_active_ratio",
         "gpu",
@@ -257,7 +194,11 @@ SIGNALS: tuple[Signal, ...] = (
         "PCIe out",
         _RATE,
         kept=True,
-        chart=Chart("h2d", _PCIE, about="Bytes a second over PCIe out of the GPU."),
+        chart=Chart(
+            "h2d",
+            _PCIE,
+            about="Bytes a second over PCIe out of the GPU, against the same. GPM or NVML.",
+        ),
         in_row=True,
     ),
     Signal("pcie_replays_since_start", "gpu", "PCIe replays", "count", kept=True),
@@ -281,7 +222,11 @@ SIGNALS: tuple[Signal, ...] = (
         "NVLink out",
         _RATE,
         kept=True,
-        chart=Chart("comm", _NVLINKS, about="Bytes a second over all NVLinks out of the GPU."),
+        chart=Chart(
+            "comm",
+            _NVLINKS,
+            about="Bytes a second over all NVLinks out of the GPU, against the same. GPM or NVML.",
+        ),
         in_row=True,
         needs=_NVLINK,
     ),
@@ -295,8 +240,10 @@ SIGNALS: tuple[Signal, ...] = (
         "errors",
         needs="ECC memory",
     ),
+    Signal("ecc_corrected", "gpu", "corrected ECC errors", "errors", kept=True, needs="ECC memory"),
     Signal("remap_pending", "gpu", "remap pending", needs="Ampere or later"),
     Signal("remap_failed", "gpu", "remap failed", needs="Ampere or later"),
+    Signal("retired_pages", "gpu", "retired pages", "count", needs="a chip before Ampere"),
     Signal("retired_pages_pending", "gpu", "retired pages pending", needs="a chip before Ampere"),
     Signal("bank_remap_pending", "gpu", "bank remap pending", needs="driver 610 or later"),
     Signal("channel_repair_pending", "gpu", "channel repair pending", needs="a newer driver"),
@@ -304,6 +251,8 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("unrepairable_memory", "gpu", "unrepairable memory", needs="driver 590 or later"),
     Signal("sram_threshold_exceeded", "gpu", "SRAM error limit passed", needs="a newer driver"),
     Signal("recovery_action", "gpu", "recovery action", needs="a newer driver"),
+    Signal("fabric_state", "gpu", "NVLink fabric", needs="NVSwitches"),
+    Signal("fabric_health", "gpu", "health of the fabric", needs="NVSwitches and a newer driver"),
     Signal("processes", "gpu", "processes"),
     Signal("pci_bus_id", "gpu", "PCI"),
     Signal("age_seconds", "gpu", "age", "seconds"),
@@ -330,6 +279,10 @@ SIGNALS: tuple[Signal, ...] = (
     Signal("open_files_limit", "limits", "limit of open files", "count"),
     Signal("shm_total_bytes", "limits", "/dev/shm", "bytes"),
     Signal("shm_free_bytes", "limits", "free in /dev/shm", "bytes", kept=True),
+    Signal("await_seconds", "mount", "time of a request", "seconds"),
+    Signal("queue_await_seconds", "mount", "of that in the queue", "seconds"),
+    Signal("operations_per_second", "mount", "requests", "per_second"),
+    Signal("retransmission_ratio", "mount", "retransmitted", "ratio"),
     Signal("memory_used_bytes", "cgroup", "memory used", "bytes", kept=True),
     Signal("oom_kills", "cgroup", "OOM kills", "count", kept=True),
     Signal("throttled_ratio", "cgroup", "throttled", "ratio", kept=True, needs="a CPU quota"),

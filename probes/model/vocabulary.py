@@ -18,3 +18,11 @@ AssignedBy = Literal["driver", "probe", "open files", "environment"]
 
 LONG_PHASES = frozenset({"startup", "compile", "checkpoint", "eval"})
 """These take long by their nature."""
+
+
+FABRIC_JOINED = "completed"
+"""What the driver says of a GPU that has joined its NVSwitch fabric…"""
+
+
+FABRIC_WELL = "healthy"
+"""…and of a fabric in which nothing is wrong."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Any, cast
 from zlib import crc32
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from ... import __version__
 from ..model.mark import Mark
 from ..model.sample import WIRE_SCHEMA_VERSION, Sample
+from .difference import applied, difference
 from .zstd import compress, decompress
 
 MAGIC = b"\x89GTOP\r\n\x1a"
@@ -43,6 +45,11 @@ class Head(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Unix time of the first of them, and of the last."""
     last_seconds: float
     thinned: bool = False
+    differences: bool = False
+    """All samples but the first are what differs from that one."""
+    marks: tuple[Mark, ...] | None = None
+    """Those in it, so that one can go to a finding without reading all of a day; ``None``: they are in the
+    data alone, for there are too many, or an early program wrote it."""
 
 
 class BadBlock(Exception):
@@ -55,28 +62,66 @@ class NewerSchema(BadBlock):
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_head = msgspec.msgpack.Decoder(Head).decode
+_decode_any = msgspec.msgpack.Decoder(list[Any]).decode
+_ENTRY: Any = Entry
 _decode_entries = msgspec.msgpack.Decoder(list[Entry]).decode
 
 
 def encode(entries: Sequence[Entry], *, thinned: bool = False) -> bytes:
     """A block of these; at least one is a sample, and all are of one node and boot."""
-    samples = [each for each in entries if isinstance(each, Sample)]
-    head = _encode(
-        Head(
+    block = OpenBlock()
+    for entry in entries:
+        block.add(entry)
+    return block.finish(thinned=thinned)
+
+
+class OpenBlock:
+    """A block to which entries are still added. They are kept as bytes: objects take five times the memory."""
+
+    def __init__(self) -> None:
+        self.first: Sample | None = None
+        """From which the others are told to differ."""
+        self.last_seconds = 0.0
+        """Unix time of the newest sample."""
+        self._count = 0
+        self._marks: list[Mark] = []
+        self._encoded: list[msgspec.Raw] = []
+
+    def add(self, entry: Entry) -> None:
+        """One more, of the same node and boot as the others."""
+        if isinstance(entry, Mark):
+            self._marks.append(entry)
+            self._encoded.append(msgspec.Raw(_encode(entry)))
+            return
+        first = self.first
+        self.first = first or entry
+        encoded = _encode(entry if first is None else difference(entry, first))
+        self._encoded.append(msgspec.Raw(encoded))
+        self._count += 1
+        self.last_seconds = entry.time_seconds
+
+    def finish(self, *, thinned: bool = False) -> bytes:
+        """The block, in which at least one sample is."""
+        assert self.first is not None
+        about = Head(
             schema=WIRE_SCHEMA_VERSION,
             program=__version__,
-            node=samples[0].node,
-            boot_id=samples[0].boot_id,
-            count=len(samples),
-            first_seconds=samples[0].time_seconds,
-            last_seconds=samples[-1].time_seconds,
+            node=self.first.node,
+            boot_id=self.first.boot_id,
+            count=self._count,
+            first_seconds=self.first.time_seconds,
+            last_seconds=self.last_seconds,
             thinned=thinned,
+            differences=True,
+            marks=tuple(self._marks),
         )
-    )
-    data = compress(_encode(list(entries)))
-    data_crc = crc32(data)
-    head_crc = _head_crc(head, len(data), data_crc)
-    return FRAME.pack(MAGIC, len(head), len(data), data_crc, head_crc) + head + data
+        head = _encode(about)
+        if len(head) > MOST_HEAD_BYTES:
+            head = _encode(msgspec.structs.replace(about, marks=None))
+        data = compress(_encode(self._encoded))
+        data_crc = crc32(data)
+        head_crc = _head_crc(head, len(data), data_crc)
+        return FRAME.pack(MAGIC, len(head), len(data), data_crc, head_crc) + head + data
 
 
 def _head_crc(head: bytes, data_bytes: int, data_crc: int) -> int:
@@ -97,6 +142,44 @@ def decode_head(head: bytes, data_bytes: int, data_crc: int, head_crc: int) -> H
         raise BadBlock("its head is damaged") from error
 
 
+def _whole(entries: list[Any]) -> list[Entry]:
+    """The entries of a block of which the first sample alone is whole; a difference is a pair.
+
+    Raises:
+        ValueError: where one fits nothing.
+    """
+    first = next(
+        each for each in entries if not isinstance(each, list) and each["type"] == "sample"
+    )
+    differences = cast(
+        "list[dict[str, Any] | tuple[dict[str, Any], dict[str, list[Any]]]]", entries
+    )
+    return [
+        msgspec.convert(each if isinstance(each, dict) else applied(first, *each), _ENTRY)
+        for each in differences
+    ]
+
+
+def newer(head: Head) -> str:
+    """One clause on a block that this program is too old for."""
+    return (
+        f"gputop {head.program} wrote it with sample schema {head.schema}, this one reads up to "
+        f"{WIRE_SCHEMA_VERSION}: install that version"
+    )
+
+
+def entries_of(block: bytes) -> list[Entry]:
+    """What is in a block that never left this process.
+
+    Raises:
+        BadBlock: where its bytes are not what was made.
+    """
+    _, head_bytes, data_bytes, data_crc, head_crc = FRAME.unpack_from(block)
+    data_at = FRAME.size + head_bytes
+    head = decode_head(block[FRAME.size : data_at], data_bytes, data_crc, head_crc)
+    return decode(head, data_crc, block[data_at:])
+
+
 def decode(head: Head, data_crc: int, data: bytes) -> list[Entry]:
     """What is in a block.
 
@@ -105,13 +188,19 @@ def decode(head: Head, data_crc: int, data: bytes) -> list[Entry]:
         NewerSchema: where this program is too old for it.
     """
     if head.schema > WIRE_SCHEMA_VERSION:
-        raise NewerSchema(
-            f"gputop {head.program} wrote it with sample schema {head.schema}, this one reads up to "
-            f"{WIRE_SCHEMA_VERSION}: install that version"
-        )
+        raise NewerSchema(newer(head))
     if crc32(data) != data_crc:
         raise BadBlock("its checksum is wrong")
     try:
-        return _decode_entries(decompress(data))
-    except (ValueError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        plain = decompress(data)
+        return _whole(_decode_any(plain)) if head.differences else _decode_entries(plain)
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        StopIteration,
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+    ) as error:
         raise BadBlock(f"its data is damaged: {error}") from error

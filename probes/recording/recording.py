@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..model.mark import Mark
-from ..model.sample import Sample
-from .block import BadBlock, Entry, NewerSchema
+from ..model.sample import WIRE_SCHEMA_VERSION, Sample
+from .block import BadBlock, Entry, Head, NewerSchema, newer
 from .segment import SUFFIX, Place, RecordingError, Segment
 
 _NAMED = re.compile(r"-\d{8}T\d{6}Z-\d{3}$")
@@ -26,7 +26,8 @@ class Recording:
     """
 
     def __init__(self, path: Path) -> None:
-        files = [path] if path.exists() else segments_of(path)
+        files = [path] if _is_file(path) else segments_of(path)
+        files = files or ([path] if path.exists() else [])
         if not files:
             raise RecordingError(f"{path}: there is no such recording")
         self._segments: list[Segment] = []
@@ -42,6 +43,7 @@ class Recording:
         if not self._segments:
             raise RecordingError(self.unreadable[0])
         places = [(place, segment) for segment in self._segments for place in segment.places]
+        _refuse(path, [place.head for place, _ in places])
         places.sort(key=lambda each: each[0].head.first_seconds)
         self._places: list[tuple[Place, Segment]] = places
         self._starts = [place.head.first_seconds for place, _ in places]
@@ -96,11 +98,15 @@ class Recording:
             if isinstance(entry, Sample):
                 yield entry
 
-    def marks(self) -> Iterator[Mark]:
-        """What was found while it was made."""
-        for entry in self.entries(self.first_seconds, self.last_seconds):
-            if isinstance(entry, Mark):
-                yield entry
+    def marks(self, since_seconds: float = 0.0) -> Iterator[Mark]:
+        """What was found while it was made, from a moment on; of most blocks their heads tell."""
+        for place, segment in self._places:
+            if place.head.last_seconds < since_seconds:
+                continue
+            marks = place.head.marks
+            if marks is None:
+                marks = tuple(each for each in self._read(segment, place) if isinstance(each, Mark))
+            yield from (mark for mark in marks if mark.time_seconds >= since_seconds)
 
     def _read(self, segment: Segment, place: Place) -> list[Entry]:
         try:
@@ -110,6 +116,18 @@ class Recording:
         except BadBlock:
             self.bad_blocks += 1
             return []
+
+
+def _refuse(path: Path, heads: list[Head]) -> None:
+    """Recordings of which a part would be shown as if it were all, or two nodes as one."""
+    for head in heads:
+        if head.schema > WIRE_SCHEMA_VERSION:
+            raise RecordingError(f"{path}: {newer(head)}")
+    nodes = list(dict.fromkeys(head.node for head in heads))
+    if len(nodes) > 1:
+        raise RecordingError(
+            f"{path} has files of several nodes ({', '.join(nodes[:3])}): name one file"
+        )
 
 
 def segments_of(name: Path) -> list[Path]:
@@ -123,6 +141,11 @@ def segments_of(name: Path) -> list[Path]:
     except OSError:
         return []
     return sorted(found)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is there, and no folder: one may bear the same name as a recording beside it."""
+    return path.exists() and not path.is_dir()
 
 
 def _escaped(text: str) -> str:

@@ -2,53 +2,56 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from pathlib import Path
 
-from .block import Entry, encode
-from .segment import SegmentWriter
-from .writer import Blocks
+from ..model.sample import Sample
+from .block import Entry, OpenBlock
+from .writer import belongs_to_another_block
 
 KEPT_SECONDS = 600.0
+MOST_BYTES = 7 << 19
+"""With all that it takes besides it stays below 8 MiB; a node with thousands of processes has less than ten
+minutes then."""
 
 
 class Ring:
     """The blocks of the last ten minutes."""
 
-    def __init__(self, seconds: float = KEPT_SECONDS) -> None:
+    def __init__(self, seconds: float = KEPT_SECONDS, most_bytes: int = MOST_BYTES) -> None:
         self._seconds = seconds
-        self._blocks = Blocks()
+        self._most_bytes = most_bytes
+        self._open = OpenBlock()
         self._kept: deque[tuple[float, bytes]] = deque()
-
-    @property
-    def bytes(self) -> int:
-        """That it takes."""
-        return sum(len(block) for _, block in self._kept)
+        self.bytes = 0
+        """Of the blocks in it."""
 
     def add(self, entry: Entry) -> None:
         """Take up an entry."""
-        full = self._blocks.add(entry)
-        if full is not None:
-            self._keep(full)
-        while self._kept and self._kept[0][0] < entry.time_seconds - self._seconds:
-            self._kept.popleft()
+        first = self._open.first
+        if isinstance(entry, Sample) and first and belongs_to_another_block(first, entry):
+            self._finish()
+        self._open.add(entry)
+        while self._kept and (
+            self._kept[0][0] < entry.time_seconds - self._seconds or self.bytes > self._most_bytes
+        ):
+            self.bytes -= len(self._kept.popleft()[1])
 
-    def write(self, path: Path) -> int:
-        """All of it to a new file; returns its bytes.
+    def blocks(self) -> list[bytes]:
+        """All of it, as it is now."""
+        return self.blocks_since(-math.inf)
 
-        Raises:
-            RecordingError: where there is such a file, or it cannot be written.
-        """
-        last = self._blocks.take()
-        if last is not None:
-            self._keep(last)
-        writer = SegmentWriter(path)
-        try:
-            for _, block in self._kept:
-                writer.append(block)
-        finally:
-            writer.close()
-        return writer.bytes
+    def blocks_since(self, time_seconds: float) -> list[bytes]:
+        """Those that reach into the time after that."""
+        kept = [block for last_seconds, block in self._kept if last_seconds >= time_seconds]
+        # What is gathered is gathered on: a block that is cut short is larger.
+        return kept if self._open.first is None else [*kept, self._open.finish()]
 
-    def _keep(self, entries: list[Entry]) -> None:
-        self._kept.append((entries[-1].time_seconds, encode(entries)))
+    def _finish(self) -> None:
+        """Close the open block, if a sample is in it."""
+        if self._open.first is None:
+            return
+        block = self._open.finish()
+        self._kept.append((self._open.last_seconds, block))
+        self.bytes += len(block)
+        self._open = OpenBlock()

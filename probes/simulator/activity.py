@@ -106,6 +106,9 @@ TRAINING: Work = {
         sm_clock=1800e6,
     ),
     "other": Activity(utilization=0.10, sm_active=0.01, power=190.0),
+    "sync": Activity(
+        utilization=0.96, sm_active=0.84, tensor_active=0.52, dram_active=0.42, power=590.0
+    ),
     "startup": Activity(rank_cpu=1.0, read=0.0, worker_cpu=0.0, pcie_rx=1.2e9),
     "compile": Activity(rank_cpu=1.0, read=0.0, worker_cpu=0.0),
     "checkpoint": Activity(rank_cpu=0.7, read=0.0, worker_cpu=0.0, pcie_tx=4e9),

@@ -358,7 +358,6 @@ def _gb10(gpu: GpuReading, scene: Scene) -> Fields:
     """Processor and GPU share one memory; the link on the package calls itself PCIe 1 of width 1."""
     return {
         **dict.fromkeys(_GB10_LACKS),
-        "nvlinks": (),
         "name": "NVIDIA GB10",
         "architecture": "Blackwell",
         "compute_capability": "12.1",

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from . import device_faults, input_faults, link_faults, memory_faults, process_faults, speed_faults
+from . import (
+    device_faults,
+    health_faults,
+    host_faults,
+    input_faults,
+    link_faults,
+    loader_faults,
+    loop_faults,
+    memory_faults,
+    pace_faults,
+    process_faults,
+    setup_faults,
+    speed_faults,
+)
 from .awkward import AWKWARD
 from .compound_faults import COMPOUND
 from .scenario import Scenario, UnknownScenario
@@ -25,11 +38,27 @@ _ALL = (
     memory_faults.ORPHAN_MEMORY,
     memory_faults.OTHER_TENANT,
     device_faults.ECC,
+    health_faults.ECC_STORM,
+    device_faults.EARLIER_XID,
     device_faults.PCIE_TRAINED_DOWN,
     link_faults.LINK_DOWN,
+    health_faults.FABRIC_DEGRADED,
+    health_faults.IMEX_DOWN,
     link_faults.TWO_ISLANDS,
     link_faults.CONGESTED_INFINIBAND,
+    pace_faults.OUTLIER_STEPS,
+    pace_faults.LOAD_IMBALANCE,
+    pace_faults.PIPELINE_BUBBLE,
+    setup_faults.SLOW_SETTINGS,
+    setup_faults.NO_TENSOR_CORES,
+    setup_faults.MPS_SHARED,
     process_faults.RANK_DIED,
+    loader_faults.SLOW_NFS,
+    loader_faults.LOADER_STALLS,
+    loader_faults.LOADER_WORKERS_DIE,
+    host_faults.OVERSUBSCRIBED,
+    loop_faults.SYNC_POINTS,
+    loop_faults.PAGEABLE_COPIES,
     *COMPOUND,
     *AWKWARD,
 )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.kernel_log import KernelLogReading
 from ..model.missing_reasons import LOST
 from ..model.process_readings import ProcessReading
 from ..model.sample import Sample, SourceStatus
 from .activity import SPINNING, TRAINING, Activity
+from .gpus import gpu_bus_id
 from .job import rank_pid
-from .overlays import Fields, on_gpus, on_processes, on_source, with_xid
+from .overlays import Fields, in_kernel_log, on_gpus, on_processes, on_source, with_xid
 from .rhythm import FOR_EVER, Pace, only
 from .scenario import Scenario, Scene
 
@@ -136,6 +138,31 @@ ECC = Scenario(
     about="GPU 2",
     onset_seconds=-90.0,
     overlays=(on_gpus(_bad_memory, 2), with_xid(48, 2), with_xid(63, 2, later_seconds=0.2)),
+)
+
+
+_REMAPPED = 5
+_EARLIER = KernelLogReading(
+    kind="xid",
+    code=94,
+    pci_bus_id=gpu_bus_id(_REMAPPED),
+    command_name="python",
+    text=f"NVRM: Xid (PCI:{gpu_bus_id(_REMAPPED)[:-2]}): 94, pid=3316, name=python, Contained: CE User "
+    "Channel (0x9). RST: No, D-RST: No",
+)
+
+
+def _remap_pending(gpu: GpuReading, scene: Scene) -> Fields:
+    return {"remapped_rows_uncorrected": 1, "remap_pending": True}
+
+
+EARLIER_XID = Scenario(
+    name="earlier-xid",
+    summary="GPU 5 had a memory error 40 minutes ago: the kernel log tells, and a row is yet to be remapped.",
+    finds=("HW206", "HW205"),
+    about="GPU 5",
+    onset_seconds=-110.0,
+    overlays=(on_gpus(_remap_pending, _REMAPPED), in_kernel_log(_EARLIER, earlier_seconds=2400.0)),
 )
 
 

@@ -11,16 +11,16 @@ from .overlays import Fields, on_cgroups, on_host, on_processes, pressed
 from .rhythm import Pace, everyone, only
 from .scenario import Overlay, Scenario, Scene
 
-_STARVED: Work = {
+STARVED: Work = {
     **TRAINING,
     "data": TRAINING["data"]._replace(utilization=0.0, power=122.0, rank_cpu=0.03),
 }
-_SLOW_READS: Work = {
-    phase: activity._replace(read=4.1e6, worker_cpu=0.21) for phase, activity in _STARVED.items()
+SLOW_READS: Work = {
+    phase: activity._replace(read=4.1e6, worker_cpu=0.21) for phase, activity in STARVED.items()
 }
 
 
-def _in_disk_sleep(*pids: int, share: float, channel: str) -> Overlay:
+def in_disk_sleep(*pids: int, share: float, channel: str) -> Overlay:
     """These processes wait for a file system for that share of the time, uninterruptibly."""
 
     def change(process: ProcessReading, scene: Scene) -> Fields:
@@ -31,7 +31,7 @@ def _in_disk_sleep(*pids: int, share: float, channel: str) -> Overlay:
     return on_processes(change, lambda process: process.pid in pids)
 
 
-_ALL_WORKERS = tuple(pid for rank in range(8) for pid in worker_pids(rank))
+ALL_WORKERS = tuple(pid for rank in range(8) for pid in worker_pids(rank))
 
 
 def _waiting(host: HostReading, scene: Scene) -> Fields:
@@ -44,9 +44,9 @@ INPUT_BOUND = Scenario(
     summary="All ranks wait a third of each step for data from a slow NFS server.",
     finds=("INP704", "INP701", "HW210"),
     onset_seconds=-90.0,
-    stages=(everyone(-90.0, Pace(data=1.30, work=_SLOW_READS)),),
+    stages=(everyone(-90.0, Pace(data=1.30, work=SLOW_READS)),),
     overlays=(
-        _in_disk_sleep(*_ALL_WORKERS, share=0.62, channel="rpc_wait_bit_killable"),
+        in_disk_sleep(*ALL_WORKERS, share=0.62, channel="rpc_wait_bit_killable"),
         pressed(
             pressure_io_some_seconds=0.61, pressure_io_full_seconds=0.34, cpu_iowait_seconds=20.0
         ),
@@ -60,9 +60,9 @@ STRAGGLER = Scenario(
     finds=("RUN407", "HW210"),
     about="rank 3",
     onset_seconds=-90.0,
-    stages=(only(-90.0, 3, Pace(data=1.9, work=_SLOW_READS)),),
+    stages=(only(-90.0, 3, Pace(data=1.9, work=SLOW_READS)),),
     overlays=(
-        _in_disk_sleep(*worker_pids(3), share=0.65, channel="rpc_wait_bit_killable"),
+        in_disk_sleep(*worker_pids(3), share=0.65, channel="rpc_wait_bit_killable"),
         pressed(pressure_io_some_seconds=0.28, cpu_iowait_seconds=3.0),
     ),
 )
@@ -91,7 +91,7 @@ CPU_THROTTLED = Scenario(
                 data=0.62,
                 work={
                     phase: activity._replace(worker_cpu=0.38, rank_cpu=activity.rank_cpu * 0.92)
-                    for phase, activity in _STARVED.items()
+                    for phase, activity in STARVED.items()
                 },
             ),
         ),
@@ -120,7 +120,7 @@ SWAP = Scenario(
     finds=("HST109", "INP701"),
     about="host",
     onset_seconds=-90.0,
-    stages=(everyone(-90.0, Pace(data=0.45, work=_STARVED)),),
+    stages=(everyone(-90.0, Pace(data=0.45, work=STARVED)),),
     overlays=(
         on_host(_thrashing),
         on_processes(_swapped_out, is_worker),

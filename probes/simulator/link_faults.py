@@ -6,6 +6,7 @@ import msgspec
 
 from ..model.gpu_readings import GpuReading, NvlinkReading
 from ..model.link_readings import PEER_OK
+from ..model.missing_reasons import NO_FABRIC
 from ..model.sample import Sample
 from .activity import TRAINING, Activity, Work
 from .gpus import gpu_bus_id
@@ -145,7 +146,7 @@ def _in_islands(gpu: GpuReading, scene: Scene) -> Fields:
         ),
         "fabric_state": None,
         "fabric_health": None,
-        "missing": {**gpu.missing, "fabric_state": _NO_FABRIC, "fabric_health": _NO_FABRIC},
+        "missing": {**gpu.missing, "fabric_state": NO_FABRIC, "fabric_health": NO_FABRIC},
     }
 
 
@@ -161,7 +162,6 @@ def _peers_in_islands(sample: Sample, scene: Scene) -> Sample:
     return msgspec.structs.replace(sample, gpu_paths=paths)
 
 
-_NO_FABRIC = "belongs to no NVSwitch fabric"
 _CROSSING: Activity = TRAINING["comm"]._replace(
     pcie_rx=24e9, pcie_tx=23e9, nvlink_rx=31e9, nvlink_tx=31e9, power=235.0
 )

@@ -60,7 +60,7 @@ def _roomy(host: HostReading, scene: Scene) -> Fields:
 
 ORPHAN_MEMORY = Scenario(
     name="orphan-memory",
-    summary="The job has died; 40 GiB of GPU 1 stay in use and no process holds them.",
+    summary="The job has exited; 40 GiB of GPU 1 stay in use and no process holds them.",
     finds=("MEM302",),
     about="GPU 1",
     onset_seconds=-75.0,

@@ -8,6 +8,7 @@ from itertools import count
 from msgspec.structs import replace
 
 from ..model.gpu_readings import GpuReading, gpu_source_name
+from ..model.kernel_log import KERNEL_LOG
 from ..model.probe_readings import ProbeReading
 from ..model.process_readings import ProcessReading
 from ..model.sample import Sample, SourceStatus
@@ -40,10 +41,11 @@ _DURATIONS = {
     "cgroups": 0.0004,
     "pressure": 0.0002,
     "limits": 0.0003,
-    "kernel log": 0.0001,
+    "mounts": 0.0004,
     "host": 0.0012,
     "inprocess": 0.0003,
     "infiniband": 0.0011,
+    KERNEL_LOG: 0.0001,
     "topology": 0.0001,
     "nvml topology": 0.0001,
     "numa": 0.0002,

@@ -9,6 +9,7 @@ import msgspec
 
 from ..model.gpu_readings import GpuReading, XidReading
 from ..model.host_readings import CgroupReading, HostReading, PressureReading
+from ..model.kernel_log import KernelLogReading
 from ..model.process_readings import ProcessReading
 from ..model.sample import Sample, SourceStatus
 from .gpus import gpu_uuid
@@ -117,6 +118,19 @@ def with_xid(code: int, gpu_index: int, *, later_seconds: float = 0.0) -> Overla
             gpu_uuid=gpu_uuid(gpu_index),
         )
         return _replace(sample, xids=(*sample.xids, xid))
+
+    return overlay
+
+
+def in_kernel_log(event: KernelLogReading, *, earlier_seconds: float) -> Overlay:
+    """The kernel's log, first read at the onset, has this of so long before."""
+
+    def overlay(sample: Sample, scene: Scene) -> Sample:
+        if scene.since < 0:
+            return sample
+        said = scene.zero_time_seconds + scene.onset_seconds - earlier_seconds
+        old = _replace(event, time_seconds=said, first_time_seconds=said, before_start=True)
+        return _replace(sample, kernel_log=(*sample.kernel_log, old))
 
     return overlay
 

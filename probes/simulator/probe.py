@@ -231,7 +231,8 @@ def _segments(rank: int, plan: StepPlan, zero: float) -> tuple[SegmentReading, .
 def _run_ahead(rank: int, plan: StepPlan) -> float:
     share = chance(rank, 31 * plan.number)
     stretches = plan.ranks[rank]
-    if _is_starved(stretches, plan) or _is_without_work(stretches):
+    waits = any(stretch.phase == "sync" for stretch in stretches)
+    if waits or _is_starved(stretches, plan) or _is_without_work(stretches):
         return 0.001 + 0.003 * share
     return _RUN_AHEAD_SECONDS * (0.8 + 0.4 * share)
 

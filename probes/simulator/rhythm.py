@@ -24,7 +24,7 @@ _SPREAD_STEPS = 97
 _PHASE_JITTER = 0.012
 _STEP_JITTER = 0.006
 
-_OF_A_STEP = ("data", "h2d", "forward", "backward", "comm", "optimizer", "other")
+_OF_A_STEP = ("data", "h2d", "forward", "sync", "backward", "comm", "optimizer", "other")
 
 _Step = tuple[tuple[Stretch, ...], ...]
 """What each rank does in one step."""
@@ -41,6 +41,8 @@ class Pace(NamedTuple):
     optimizer: float = 0.20
     other: float = 0.02
     work: Work = TRAINING
+    sync: float = 0.0
+    """0: it never waits for its GPU."""
     pause: float = 0.0
     """At the beginning of the step the rank does something else for so long."""
     pause_phase: str = "other"
@@ -153,7 +155,8 @@ class Rhythm:
 
         phases = {pace.pause_phase: lasts(pace.pause)} if pace.pause else {}
         for phase in _OF_A_STEP:
-            phases[phase] = phases.get(phase, 0) + lasts(getattr(pace, phase))
+            if phase != "sync" or pace.sync:
+                phases[phase] = phases.get(phase, 0) + lasts(getattr(pace, phase))
         return phases
 
 

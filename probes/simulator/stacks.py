@@ -62,6 +62,12 @@ _PHASES = {
         train_step (train.py:124)
         main (train.py:174)
         <module> (train.py:231)""",
+    "sync": """
+        synchronize (torch/cuda/__init__.py:1083)
+        log_loss (train.py:139)
+        train_step (train.py:118)
+        main (train.py:174)
+        <module> (train.py:231)""",
     "other": """
         log_metrics (train.py:143)
         main (train.py:178)

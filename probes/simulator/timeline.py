@@ -27,6 +27,7 @@ PHASES = (
     "comm",
     "optimizer",
     "other",
+    "sync",
     "startup",
     "compile",
     "checkpoint",

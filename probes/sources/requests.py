@@ -23,6 +23,7 @@ class Requests:
         until = now + min(seconds, LONGEST_WISH_SECONDS)
         new = False
         with self._lock:
+            self._forget(now)
             for pid in list(pids)[:_MOST]:
                 if seconds <= 0:
                     self._until.pop(pid, None)
@@ -34,5 +35,8 @@ class Requests:
     def wanted(self, now: float) -> list[int]:
         """Those whose time has not run out."""
         with self._lock:
-            self._until = {pid: until for pid, until in self._until.items() if until > now}
+            self._forget(now)
             return list(self._until)
+
+    def _forget(self, now: float) -> None:
+        self._until = {pid: until for pid, until in self._until.items() if until > now}

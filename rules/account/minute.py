@@ -6,7 +6,7 @@ waiting for a late rank is no communication and no backward.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
@@ -42,8 +42,12 @@ def covered_seconds(found: Sequence[Account]) -> float:
 
 def origin(account: Account) -> Origin:
     """How it is known as a whole: no better than the worst of its entries."""
-    present = [_BEST_FIRST.index(entry.origin) for entry in account.entries.values()]
-    return _BEST_FIRST[max(present, default=0)]
+    return worst_of(entry.origin for entry in account.entries.values())
+
+
+def worst_of(origins: Iterable[Origin]) -> Origin:
+    """What is made from several is known no better than the worst of them."""
+    return _BEST_FIRST[max(map(_BEST_FIRST.index, origins), default=0)]
 
 
 def shares(account: Account) -> dict[str, float]:

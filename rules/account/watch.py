@@ -69,6 +69,7 @@ class WatchAccounts:
         self._add_free_gpus(frame, crowd, loads, seen, missed)
         for key in [key for key, each in self._ranks.items() if _is_gone(each, frame)]:
             self._end(self._ranks.pop(key))
+        self._forget_jobs(frame)
 
     def accounts(self, frame: Frame) -> Iterator[Account]:
         """All there are: of ranks, GPUs, jobs and the node, for the last minute and the whole watch.
@@ -163,9 +164,14 @@ class WatchAccounts:
         if time.gpu is not None:
             self._gpus.setdefault(time.gpu, Track()).take(time.device(), time.seen)
         if len(self._jobs) > MOST_JOBS:
-            oldest = next(iter(self._jobs))
-            del self._jobs[oldest]
-            self._began.pop(oldest, None)
+            del self._jobs[next(iter(self._jobs))]
+
+    def _forget_jobs(self, frame: Frame) -> None:
+        """Of those that are over and have left no sums, also not their beginning."""
+        if len(self._began) > 2 * MOST_JOBS:
+            there = {job.id for job in frame.running} | {each.job for each in self._ranks.values()}
+            there |= self._jobs.keys()
+            self._began = {job: at for job, at in self._began.items() if job in there}
 
 
 def _load(rank: RankFrame, loads: Mapping[int, Load]) -> Load:

@@ -12,9 +12,9 @@ from ..history import History
 ActivitySignal = Literal["sm_active_ratio", "utilization_ratio"]
 
 BUSY_RATIO = 0.90
-"""Utilization from here on is healthy, taken at its word (project goals)."""
+"""Utilization from here on is healthy, taken at its word (ours)."""
 LOW_SM_RATIO = 0.35
-"""SM activity under this is to be root-caused (project goals)."""
+"""SM activity under this is to be root-caused (ours)."""
 _BROKEN_POWER_RATIO = 0.6
 
 

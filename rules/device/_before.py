@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence
-
-BEFORE = "before this watch"
+from ..log_lines import BEFORE
 
 
 def before_evidence(gpu: GpuFrame, *signals: str) -> tuple[Evidence, ...]:

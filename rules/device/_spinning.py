@@ -15,7 +15,7 @@ from ._activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
 
 SPINNING: Mapping[str, Threshold] = {
     "utilization_ratio": Threshold(BUSY_RATIO, "ratio", "ours; nvsonar says 0.8"),
-    "sm_active_ratio": Threshold(LOW_SM_RATIO, "ratio", "project goals: root-cause it"),
+    "sm_active_ratio": Threshold(LOW_SM_RATIO, "ratio", "ours: root-cause it"),
     "power_ratio": Threshold(0.40, "ratio", "nvsonar; nccl#968 saw 70 W on a spinning GPU"),
     "power_spread_ratio": Threshold(0.05, "ratio", "ours"),
     "link_bytes_per_second": Threshold(

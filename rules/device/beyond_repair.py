@@ -35,7 +35,7 @@ class BeyondRepair(GpuRule):
     unpriced = NO_LOSS_YET
     severities = ("warning", "error")
     hold_seconds = 0.0
-    explains = ("HW204", "HW205", "HW217")
+    explains = ("HW204", "HW205", "HW217", "HW221", "HW222")
     next_step = "Take this node out of service and have the board replaced."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

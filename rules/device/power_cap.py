@@ -21,7 +21,7 @@ class PowerCap(GpuRule):
     Diagnosis:
         Compare its power limit with that of its peers: a lower one was set by somebody (nvidia-smi
         -q -d POWER). With the same limit and more heat it loses power to leakage; with the same
-        limit and heat the chip is a poor one, or this rank has more work than the others.
+        limit and heat the chip is a weaker one, or this rank has more work than the others.
     Mitigation:
         Give it the limit of its peers (nvidia-smi -i GPU -pl WATTS, as root); the default is in
         the same query. If the limits are equal, improve its cooling or put the job on another GPU.

@@ -44,7 +44,7 @@ class UncorrectableMemoryError(GpuRule):
     needs = ("ecc_uncorrected_since_start",)
     thresholds = {"errors": Threshold(1.0, "errors", "GCM and Azure: any")}
     hold_seconds = 0.0
-    explains = ("HW205", "HW210", "HW211", "HW217", "RUN436")
+    explains = ("HW205", "HW210", "HW211", "HW217", "HW221", "RUN436")
     next_step = "Drain this GPU and reset it; start the job again from its last good checkpoint."
 
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:

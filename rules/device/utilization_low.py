@@ -49,11 +49,11 @@ class UtilizationLow(GpuRule):
     severities = ("info", "warning")
     needs_any = ("sm_active_ratio", "utilization_ratio")
     thresholds = {
-        "warning_ratio": Threshold(0.35, "ratio", "project goals: root-cause it"),
-        "info_ratio": Threshold(0.70, "ratio", "project goals: look into it"),
+        "warning_ratio": Threshold(0.35, "ratio", "ours: root-cause it"),
+        "info_ratio": Threshold(0.70, "ratio", "ours: look into it"),
         "window_seconds": Threshold(30.0, "seconds", "ours"),
         "startup_seconds": Threshold(
-            120.0, "seconds", "ours; without a probe a young rank loads yet"
+            120.0, "seconds", "ours; without a probe a new rank is still loading"
         ),
     }
     settled_only = True

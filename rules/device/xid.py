@@ -4,13 +4,16 @@ from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
 from ...probes.model.gpu_readings import XidReading
-from ..finding import SEVERITY_ORDER, Evidence, Subject, Verdict
+from ...probes.model.kernel_log import KERNEL_LOG
+from ..finding import SEVERITY_ORDER, Evidence, Severity, Subject, Verdict
+from ..log_lines import BEFORE, FRESH, TOLD, is_before_job
 from ..rule import Rule, Scene, Threshold, gpu_subject
 from ._xid_codes import UNKNOWN_XID, XidMeaning, xid_meaning
 
 _MOST_SHOWN = 5
 _SOURCE = "nvml events"
-_LOG = "kernel log"
+_FOLLOWS_SECONDS = 600.0
+"""So long after another one may a code follow from it."""
 
 
 class Xid(Rule):
@@ -18,7 +21,9 @@ class Xid(Rule):
 
     Meaning:
         The driver reported an error of this GPU by its Xid code. It is shown for ten minutes after
-        the last one; the evidence names the code, what it stands for, and the process it hit.
+        the last one; the evidence names the code, what it stands for, and the process it hit. Those
+        from before this watch are read in the kernel log: for an hour they count as new ones do,
+        unless the job was started since, and for a day they are information.
     Impact:
         That depends on the code, and so does the severity: codes that only follow from another one
         are information, faults of the application are warnings, those that need a reset are
@@ -41,7 +46,9 @@ class Xid(Rule):
     thresholds = {
         "age_seconds": Threshold(
             600.0, "seconds", "ours; a stale code must not look current (DCGM#277)"
-        )
+        ),
+        "fresh_seconds": FRESH,
+        "told_seconds": TOLD,
     }
     hold_seconds = 0.0
     explains = (
@@ -61,62 +68,68 @@ class Xid(Rule):
     next_step = "Read the kernel log (dmesg -T) around this Xid and follow NVIDIA's action for it."
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
-        now = scene.frame.time_seconds
-        source = scene.frame.source(_SOURCE)
-        log = scene.frame.source(_LOG)
-        has_log = log is not None and log.status == "ok"  # it tells the same, a moment later
-        if source is not None and source.status != "ok" and scene.frame.gpus and not has_log:
-            yield Verdict(
-                subject=Subject(kind="node", id=scene.frame.node),
-                holds=None,
-                unavailable=source.reason or source.status,
-            )
-        recent: dict[str, list[XidReading]] = {}
-        before: dict[str, list[XidReading]] = {}
+        yield from _unavailable(scene.frame)
+        told: dict[str, list[XidReading]] = {}
         for xid in sorted(scene.frame.xids, key=lambda xid: xid.time_seconds):
-            old = now - xid.time_seconds >= self.limit["age_seconds"]
-            found = before if old else recent
-            if not old or xid.origin == "kernel log":
-                found.setdefault(_place(xid, scene.frame), []).append(xid)
-        for place, xids in recent.items():
+            if self._is_told(xid, scene.frame):
+                told.setdefault(_place(xid, scene.frame), []).append(xid)
+        for place, xids in told.items():
             yield self._verdict(place, xids, scene.frame)
-        for place, xids in before.items():
-            if place not in recent and any(_is_serious(xid) for xid in xids):
-                yield self._earlier(place, xids, scene.frame)
 
-    def _earlier(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
-        """What the kernel log has of hours and days ago: told with its time, and no more."""
-        shown = sorted(filter(_is_serious, xids), key=lambda xid: -xid.time_seconds)[:_MOST_SHOWN]
-        return Verdict(
-            subject=_subject(place, frame),
-            holds=True,
-            severity="info",
-            name="Xid before this watch",
-            evidence=tuple(
-                Evidence(signal="xid", value=f"{_evidence(xid).value}, {_ago(xid, frame)} ago")
-                for xid in shown
-            ),
-            next_step=xid_meaning(shown[0].code).next_step,
-        )
+    def _is_told(self, xid: XidReading, frame: Frame) -> bool:
+        age = frame.time_seconds - xid.time_seconds
+        if age < self.limit["age_seconds"] or not xid.before_start:
+            return age < self.limit["age_seconds"]
+        # Of long ago those that only follow from others say nothing any more.
+        serious = xid_meaning(xid.code).severity != "info"
+        return serious and age < self.limit["told_seconds"]
 
     def _verdict(self, place: str, xids: Sequence[XidReading], frame: Frame) -> Verdict:
         # Of the worst the first: what follows mostly follows from it.
-        worst = min(xids, key=lambda xid: SEVERITY_ORDER[xid_meaning(xid.code).severity])
+        subject = _subject(place, frame)
+        severity: dict[int, Severity] = {
+            id(xid): self._severity(xid, subject, frame) for xid in xids
+        }
+        worst = min(xids, key=lambda xid: SEVERITY_ORDER[severity[id(xid)]])
         row = xid_meaning(worst.code)
         shown = [worst, *(xid for xid in xids if xid is not worst)][:_MOST_SHOWN]
         return Verdict(
-            subject=_subject(place, frame),
+            subject=subject,
             holds=True,
-            severity=row.severity,
+            severity=severity[id(worst)],
+            name="Xid before this watch" if all(xid.before_start for xid in xids) else None,
             since_monotonic_seconds=worst.time_seconds
             - (frame.time_seconds - frame.monotonic_seconds),
-            evidence=tuple(_evidence(xid) for xid in shown),
+            evidence=tuple(_evidence(xid, frame) for xid in shown) + _before(worst, subject, frame),
             next_step=_next_step(worst, row, frame),
         )
 
+    def _severity(self, xid: XidReading, subject: Subject, frame: Frame) -> Severity:
+        old = xid.before_start and (
+            frame.time_seconds - xid.time_seconds >= self.limit["fresh_seconds"]
+            or is_before_job(xid.time_seconds, frame, subject.job)
+        )
+        return "info" if old else xid_meaning(xid.code).severity
 
-def _is_serious(xid: XidReading) -> bool:
-    return xid_meaning(xid.code).severity != "info"
+
+def _unavailable(frame: Frame) -> Iterable[Verdict]:
+    """Where neither the driver nor the kernel log tells of Xids."""
+    events, log = frame.source(_SOURCE), frame.source(KERNEL_LOG)
+    if events is None or events.status == "ok" or not frame.gpus:
+        return
+    if log is None or log.status != "ok":
+        yield Verdict(
+            subject=Subject(kind="node", id=frame.node),
+            holds=None,
+            unavailable=events.reason or events.status,
+        )
+
+
+def _before(xid: XidReading, subject: Subject, frame: Frame) -> tuple[Evidence, ...]:
+    if not xid.before_start:
+        return ()
+    job = is_before_job(xid.time_seconds, frame, subject.job)
+    return (Evidence(signal="since", value=f"{BEFORE}, and before this job" if job else BEFORE),)
 
 
 def _ago(xid: XidReading, frame: Frame) -> str:
@@ -133,7 +146,7 @@ def _place(xid: XidReading, frame: Frame) -> str:
     for gpu in frame.gpus:
         if xid.gpu_uuid is not None and gpu.uuid == xid.gpu_uuid:
             return str(gpu.index)
-    return xid.gpu_uuid or "unknown"
+    return xid.gpu_uuid or xid.pci_bus_id or "unknown"
 
 
 def _subject(place: str, frame: Frame) -> Subject:
@@ -141,12 +154,13 @@ def _subject(place: str, frame: Frame) -> Subject:
     return gpu_subject(gpu) if gpu else Subject(kind="gpu", id=place)
 
 
-def _evidence(xid: XidReading) -> Evidence:
+def _evidence(xid: XidReading, frame: Frame) -> Evidence:
     victim = "" if xid.pid is None else f", process {xid.pid}"
+    ago = f", {_ago(xid, frame)} ago" if xid.before_start else ""
     row = xid_meaning(xid.code)
     # What the driver itself says is all that there is to go by.
     text = f", the driver says: {xid.text}" if row is UNKNOWN_XID and xid.text else ""
-    return Evidence(signal="xid", value=f"{xid.code}: {row.meaning}{text}{victim}")
+    return Evidence(signal="xid", value=f"{xid.code}: {row.meaning}{text}{victim}{ago}")
 
 
 def _next_step(xid: XidReading, row: XidMeaning, frame: Frame) -> str:
@@ -155,7 +169,8 @@ def _next_step(xid: XidReading, row: XidMeaning, frame: Frame) -> str:
     earlier = [
         other
         for other in frame.xids
-        if other.time_seconds <= xid.time_seconds and xid_meaning(other.code).kind != "consequence"
+        if 0.0 <= xid.time_seconds - other.time_seconds < _FOLLOWS_SECONDS
+        and xid_meaning(other.code).kind != "consequence"
     ]
     if not earlier:
         return row.next_step

@@ -11,9 +11,10 @@ from ..finding import Evidence, Severity, Verdict, WaitPath
 from ..host._blocked import file_evidence
 from ..rule import NETWORK, Rule, Scene, Threshold
 from ..waits.build import rendezvous_waits
+from ..waits.charge import Charge, Label
 from ..waits.graph import Kind
 from ..waits.holders import awaited
-from ..waits.labels import Charge, Label, charges
+from ..waits.labels import charges
 from ..waits.motion import Movement
 from ..waits.ranks import KEPT_WAITING, names_of, rank_subject
 from ._holders import of_children, of_holders, of_loop, of_threads
@@ -32,6 +33,7 @@ _THINGS: dict[Kind, str] = {
 }
 _OVER_THE_NETWORK = ("tcp", "inet", "nfs", "rpc", "ceph", "lustre", "cifs", "smb")
 """In the kernel's names of what is waited for, or of the file system."""
+_PROMPT = "somebody who types at its prompt or debugger"
 _LOOKED_FOR = "what it looks for again and again, as for a lock file"
 
 
@@ -126,6 +128,8 @@ def _evidence(charge: Charge) -> Iterator[Evidence]:
     thing = _THINGS.get(charge.on.kind) if charge.on else None
     if thing == _THINGS["timer"] and charge.movement.polls:
         thing = _LOOKED_FOR
+    if charge.movement.witness.prompt:
+        thing = _PROMPT
     yield Evidence(signal="waits_for", value=thing, origin="inferred")
     word = charge.movement.witness.long_word if charge.movement.work == "own work" else None
     yield Evidence(

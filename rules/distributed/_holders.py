@@ -6,17 +6,19 @@ import signal
 from collections.abc import Iterator
 
 from ...probes.model.job_frames import JobFrame, RankFrame
-from ...probes.model.rank_readings import StackThreadReading
+from ...probes.model.rank_readings import FileLoop, StackThreadReading
+from ...probes.model.stack_places import own_frame, place_of
 from ...probes.model.wait_kinds import wait_kind
 from ...probes.model.wait_readings import HolderReading, ThingReading
 from ..finding import Evidence
 from ..rule import Scene
+from ..waits.charge import Charge
 from ..waits.children import dead_children, how_it_ended, oom_kills
 from ..waits.graph import Key
 from ..waits.holders import awaited
-from ..waits.labels import Charge
 from ..waits.motion import SHORTEST_SECONDS
 from ..waits.other_threads import gil_owner, threads_of
+from ..waits.places import loop_of
 from ..waits.ranks import rank_key
 
 _MOST_NAMED = 4
@@ -158,6 +160,8 @@ def of_threads(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     others = [each for each in threads if not each.main]
     if others:
         named = "; ".join(map(_thread, others[:_MOST_NAMED]))
+        if charge.movement.witness.left_alone:
+            named += "; by its source none of them hands anything over: one that should have may have ended"
         yield Evidence(
             signal="other_python_threads",
             label="its other Python threads",
@@ -181,9 +185,16 @@ def _thread(thread: StackThreadReading) -> str:
 
 
 def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
-    """The loop in which it sleeps and looks for a file."""
-    reading = scene.frame.stacks_of(charge.rank)
-    loop = reading.file_loop if reading is not None and charge.rank.phase_dumps else None
+    """The loop in which it sleeps and looks for a file, or runs without an effect."""
+    busy = loop_of(charge.rank, scene.frame)
+    if busy is not None:
+        yield Evidence(
+            signal="runs_in_loop",
+            label="runs in a loop that only looks or counts",
+            value=f"{busy.text} (line {busy.line}){_in_function(charge, scene)}",
+            origin="sampled",
+        )
+    loop = _file_loop(charge, scene)
     if loop is None:
         return
     until = {
@@ -194,10 +205,36 @@ def of_loop(charge: Charge, scene: Scene) -> Iterator[Evidence]:
     yield Evidence(
         signal="looks_again", value=f"{until}: {loop.text} (line {loop.line})", origin="sampled"
     )
+    if loop.path:
+        yield Evidence(
+            signal="looks_for",
+            label="the file that it looks for",
+            value=loop.path,
+            origin="sampled",
+        )
+
+
+def _in_function(charge: Charge, scene: Scene) -> str:
+    reading = scene.frame.stacks_of(charge.rank)
+    own = (
+        own_frame(reading.main_stacks[-1]) if reading is not None and reading.main_stacks else None
+    )
+    return f" in {place_of(own)}" if own is not None else ""
+
+
+def _file_loop(charge: Charge, scene: Scene) -> FileLoop | None:
+    reading = scene.frame.stacks_of(charge.rank)
+    return reading.file_loop if reading is not None and charge.rank.phase_dumps else None
 
 
 def step_of(charge: Charge, scene: Scene) -> str | None:
     """What to do about whoever is behind it; ``None`` where nobody is known."""
+    owner = gil_owner(charge.rank, scene.frame)
+    if owner is not None and owner.active is False:
+        return (
+            f"The interpreter is held by thread {owner.name or owner.os_thread_id}, which sleeps in C code: "
+            f"what it calls{f' in {owner.place}' if owner.place else ''} has to release the GIL."
+        )
     dead = dead_children(charge.rank, scene)
     if dead and charge.cause.culprits[:1] == (rank_key(charge.rank),):
         return f"Its child {dead[0].pid} {how_it_ended(dead[0])}: find out why in its log and dmesg, and start the job again."
@@ -207,8 +244,10 @@ def step_of(charge: Charge, scene: Scene) -> str | None:
         what = "holds" if thing.kind == "file lock" else "has the other end of"
         return f"See what {pid} does, which {what} {thing.name}: gputop stacks {pid}."
     if charge.on is not None and charge.on.kind == "file lock" and charge.movement.polls:
+        loop = _file_loop(charge, scene)
+        what = loop.path if loop is not None and loop.path else "the lock file that it looks for"
         return (
-            "See who made the lock file that it looks for. If nobody works behind it, it was left "
-            f"by a process that died: remove it. gputop stacks {charge.rank.pid} shows the place."
+            f"See who made {what}. If nobody works behind it, it was left "
+            f"by a process that exited: remove it. gputop stacks {charge.rank.pid} shows the place."
         )
     return None

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..finding import Evidence, Severity
 from ..rule import Scene, Threshold
-from ..waits.labels import Charge
+from ..waits.charge import Charge
 from ..waits.motion import long_limit
 from ._charge import ChargeRule
 

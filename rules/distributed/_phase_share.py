@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Severity, Subject, Verdict
-from ..job_time import not_known, share_of
+from ..job_time import share_of
+from ..rank_rule import not_known
 from ..rule import JobRule, Scene, Threshold
 
 _WINDOW_SECONDS = 600.0

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from ...probes.model.job_frames import JobFrame
-from ..finding import Evidence, Severity, Subject, Verdict
-from ..job_time import has_gpus, not_known, share_of
-from ..progress import is_unsettled, overdue_seconds
+from ..finding import Evidence, Severity, Subject, Verdict, compared
+from ..job_time import has_gpus, share_of
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import not_known
 from ..rule import JobRule, Scene, Threshold
+from ._imbalance import imbalances
 
 _WINDOW_SECONDS = 30.0
 _ALIKE_RATIO = 0.5
@@ -16,6 +18,7 @@ class CommunicationBound(JobRule):
     Meaning:
         For a large share of each step all ranks alike stand in collectives that no computing hides. A
         single rank that waits less than the others is what they wait for; then this rule keeps silent.
+        What they wait for a burden that goes from rank to rank is not counted either.
     Impact:
         The share that is shown is the most that faster or better hidden communication would win.
     Diagnosis:
@@ -32,7 +35,7 @@ class CommunicationBound(JobRule):
     severity = "warning"
     severities = ("info", "warning")
     thresholds = {
-        "info_ratio": Threshold(0.18, "ratio", "project goals: exposed communication up to 18 %"),
+        "info_ratio": Threshold(0.18, "ratio", "ours: exposed communication up to 18 %"),
         "warning_ratio": Threshold(
             0.25, "ratio", "ours; gpuprof warns from 20, is critical at 40 %"
         ),
@@ -45,21 +48,29 @@ class CommunicationBound(JobRule):
         # Without GPUs a rank that waits for another looks the same, as an engine and a trainer in turn.
         if (job.world_size or len(job.ranks)) < 2 or not has_gpus(job.ranks):
             return Verdict(subject=subject, holds=False)
-        if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         found = share_of("comm", job, scene, _WINDOW_SECONDS)
         if isinstance(found, str):
             return not_known(subject, found)
         uneven = found.least < _ALIKE_RATIO * found.ratio
-        if uneven or found.ratio < self.limit["info_ratio"]:
+        burden = scene.once(imbalances).get(job.id)
+        lost = found.ratio - (burden.lost if burden else 0.0)
+        if uneven or lost < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)
-        severity: Severity = "warning" if found.ratio >= self.limit["warning_ratio"] else "info"
+        severity: Severity = "warning" if lost >= self.limit["warning_ratio"] else "info"
         return Verdict(
             subject=subject,
             holds=True,
             severity=severity,
             evidence=(
-                found.evidence("exposed_communication_ratio", self.limit[f"{severity}_ratio"]),
+                compared(
+                    "exposed_communication_ratio",
+                    lost,
+                    self.limit[f"{severity}_ratio"],
+                    "ratio",
+                    mean_seconds=found.seconds,
+                ),
                 Evidence(
                     signal="least_of_a_rank_ratio",
                     value=found.least,
@@ -67,5 +78,5 @@ class CommunicationBound(JobRule):
                     mean_seconds=found.seconds,
                 ),
             ),
-            lost_ratio=found.ratio,
+            lost_ratio=lost,
         )

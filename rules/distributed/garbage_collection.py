@@ -37,7 +37,7 @@ class GarbageCollection(RankRule):
         "warm_steps": Threshold(20.0, "count", "ours: imports and set-up are before"),
     }
     look_seconds = 5.0
-    explains = ("RUN407",)
+    explains = ("RUN407", "RUN441", "RUN443")
     next_step = (
         "Collect at the same step on all ranks: gc.disable(), and gc.collect() now and then."
     )

@@ -3,8 +3,8 @@ from __future__ import annotations
 from ...probes.model.frame import ProbeFrame
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import RankRule
+from ..progress import NOT_GOING_ON, is_unsettled, overdue_seconds
+from ..rank_rule import RankRule, not_known
 from ..rule import Scene, Threshold
 
 _WINDOW_SECONDS = 30.0
@@ -47,7 +47,7 @@ class LaunchBound(RankRule):
         if rank.gpu_index is None:
             return Verdict(subject=subject, holds=False)
         if is_unsettled(rank) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+            return not_known(subject, NOT_GOING_ON)
         busy = scene.history.gpu(rank.gpu_index, "utilization_ratio").mean(_WINDOW_SECONDS)
         cores = rank.activity.cpu_cores if rank.activity else None
         step, ahead = rank.step_p50_seconds, rank.run_ahead_seconds

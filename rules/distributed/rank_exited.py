@@ -6,9 +6,11 @@ from collections.abc import Set as AbstractSet
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame, RankFrame, exited_rank
+from ...probes.model.kernel_log import KernelLogFrame
 from ...probes.model.rank_activity import ExitedRank
 from ...probes.model.reading import Key, key_of
 from ..finding import Evidence, Subject, Verdict
+from ..log_lines import KERNEL_LOG_LINE
 from ..rule import Rule, Scene
 from ..waits.children import oom_kills
 from ..waits.missing import MissingRank, missing_ranks
@@ -16,6 +18,15 @@ from ..waits.ranks import KEPT_WAITING, names_of
 from ._holders import OOM_KILLS
 
 KEPT_SECONDS = 300.0
+OOM_KILLER = "the kernel's OOM killer"
+_KILL_SECONDS = 60.0
+"""From the kernel's line to the moment at which the rank is seen to be gone, either way."""
+_XID_SECONDS = 600.0
+"""An older Xid of its pid may be of another process, for pids come back."""
+_LESS_MEMORY = (
+    "Raise the memory limit that it met, or let the job hold less: fewer workers, less prefetching, "
+    "no copy of the data in each worker."
+)
 _RESTARTED = "Its launcher has started it again: read the end of the log of the attempt before."
 TOGETHER_SECONDS = 2.0
 """Ranks are looked at once a second."""
@@ -26,15 +37,16 @@ class RankExited(Rule):
 
     Meaning:
         A rank has ended by a signal or with an error code, or it is not there any more and has left
-        its probe's page, which it takes away when it ends well: so it is found too when it died before
+        its probe's page, which it takes away when it ends well: so it is found too when it exited before
         anybody looked. One that is not there while all others of its node stand still was never seen.
         What a launcher has started again is information. Of a job whose ranks all ended, the first one is named; launchers end the
         others when they notice.
     Impact:
         The job ends, or waits for that rank until the time limit of its process group.
     Diagnosis:
-        SIGKILL without anybody's doing is the kernel's OOM killer (dmesg, memory.events of the
-        control group) or Slurm's limits. SIGSEGV and SIGABRT are crashes: see the end of the rank's
+        SIGKILL without anybody's doing is the kernel's OOM killer, whose line in the kernel log is
+        shown where that can be read (else see memory.events of the control group), or Slurm's
+        limits. SIGSEGV and SIGABRT are crashes: see the end of the rank's
         log, and Xid lines in the kernel log. A code of 1 is a Python exception.
     Mitigation:
         Mend the cause that the log names, and start again from the last checkpoint.
@@ -49,7 +61,7 @@ class RankExited(Rule):
     about_waiting = True
     hold_seconds = 0.0
     clear_seconds = 0.0
-    explains = ("HW210", "HW211", "RUN404", "RUN405", "RUN406", "RUN436")
+    explains = ("HW210", "HW211", "MEM310", "RUN404", "RUN405", "RUN406", "RUN436")
     job_wide = True
     next_step = "Read the end of that rank's log, and dmesg for the OOM killer and Xid lines."
 
@@ -74,14 +86,24 @@ class RankExited(Rule):
             if each.job_id == exited.job_id and each.pid != exited.pid
         )
         waiting = _waiting_for(exited, frame)
-        xid = next((xid.code for xid in reversed(frame.xids) if xid.pid == exited.pid), None)
+        restarted, oom = _is_restarted(exited, frame), oom_line(exited, frame)
+        ended = exited.monotonic_seconds + frame.time_seconds - frame.monotonic_seconds
+        xid = next(
+            (
+                xid.code
+                for xid in reversed(frame.xids)
+                if xid.pid == exited.pid and abs(xid.time_seconds - ended) < _XID_SECONDS
+            ),
+            None,
+        )
         evidence = (
             Evidence(signal="ended_by", value=how(exited)),
-            Evidence(signal="killed_by", value=exited.killed_by or None),
+            Evidence(signal="killed_by", value=OOM_KILLER if oom else exited.killed_by or None),
+            Evidence(signal=KERNEL_LOG_LINE, value=oom.text if oom else None),
             Evidence(
                 signal="oom_kills_since_start",
                 label=OOM_KILLS,
-                value=_oom_kills(exited, frame),
+                value=None if oom else _oom_kills(exited, frame),
                 unit="count",
             ),
             Evidence(signal="xid", value=None if xid is None else str(xid)),
@@ -102,11 +124,24 @@ class RankExited(Rule):
                 job=exited.job_id,
             ),
             holds=True,
-            severity="info" if _is_restarted(exited, frame) else "error",
+            severity="info" if restarted else "error",
             evidence=tuple(each for each in evidence if each.value is not None),
             since_monotonic_seconds=exited.monotonic_seconds,
-            next_step=_RESTARTED if _is_restarted(exited, frame) else None,
+            next_step=_RESTARTED if restarted else _LESS_MEMORY if oom else None,
         )
+
+
+def oom_line(exited: ExitedRank, frame: Frame) -> KernelLogFrame | None:
+    """The line of the kernel's log that says that it was killed for want of memory."""
+    if exited.signal not in (None, signal.SIGKILL) or exited.code is not None:
+        return None
+    ended = exited.monotonic_seconds + frame.time_seconds - frame.monotonic_seconds
+    for event in reversed(frame.kernel_log):
+        if event.kind == "oom kill" and event.pid == exited.pid:
+            moment = event.time_seconds
+            if moment is not None and abs(moment - ended) < _KILL_SECONDS:
+                return event
+    return None
 
 
 def _oom_kills(exited: ExitedRank, frame: Frame) -> float | None:

@@ -6,7 +6,7 @@ from ...probes.model.rank_activity import ExitedRank
 from ..finding import Evidence, Subject, Verdict
 from ..rule import Scene
 from ..waits.build import JobWaits, all_waits
-from ..waits.labels import Charge
+from ..waits.charge import Charge
 from ..waits.missing import ended_ranks
 from ..waits.motion import SHORTEST_SECONDS
 from ..waits.ranks import KEPT_WAITING, names_of

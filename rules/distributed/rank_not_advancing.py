@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ..rule import Scene
-from ..waits.labels import Charge
+from ..waits.charge import Charge
 from ._charge import ChargeRule
 from ._holders import step_of
 
@@ -14,7 +14,7 @@ class RankNotAdvancing(ChargeRule):
         rendezvous, and have neither run nor woken up for seconds, or their GPUs only spin: it sleeps,
         waits for a lock, looks for a file again and again, runs in a loop, or does much more work
         than they do. It becomes an error once they have waited for a minute. A rank for which nobody
-        waits is told after a minute in a lock, or without a step, if it was seen to move before.
+        waits is reported after a minute in a lock, or without a step, if it was seen to move before.
     Impact:
         The whole job stands still. When the time limit of the process group is over (10 minutes by
         default) the others give up, and the job ends with an error that names the wrong rank.
@@ -26,7 +26,7 @@ class RankNotAdvancing(ChargeRule):
     Mitigation:
         Mend that function. A sample that takes minutes to prepare, a retry without a limit and work
         done on one rank only are the usual ones. A lock file that nobody holds was left by a process
-        that died: remove it.
+        that exited: remove it.
     """
 
     id = "RUN406"

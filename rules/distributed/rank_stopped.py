@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from ..rule import Scene
-from ..waits.labels import Charge
+from ..waits.build import is_loading
+from ..waits.charge import Charge
 from ._charge import ChargeRule
 
 
@@ -28,9 +29,8 @@ class RankStopped(ChargeRule):
     def step_for(self, charge: Charge, scene: Scene) -> str | None:
         culprit = charge.cause.culprits[0]
         if culprit.kind == "child":
-            return (
-                f"Its loader worker {culprit.id} is stopped; let it go on: kill -CONT {culprit.id}."
-            )
+            whom = "loader worker" if is_loading(charge.rank) else "child"
+            return f"Its {whom} {culprit.id} is stopped; let it go on: kill -CONT {culprit.id}."
         if charge.rank.activity is not None and charge.rank.activity.state == "t":
             return f"End the debugger that holds it: grep TracerPid /proc/{charge.rank.pid}/status."
         return f"Let it go on: kill -CONT {charge.rank.pid}."

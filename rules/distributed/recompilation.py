@@ -37,7 +37,7 @@ class Recompilation(RankRule):
     hold_seconds = 0.0
     look_seconds = 10.0
     clear_seconds = 30.0
-    explains = ("RUN407",)
+    explains = ("RUN407", "RUN441", "RUN443")
     next_step = (
         "Find the guard that fails: TORCH_LOGS=recompiles; then pad, or mark what is dynamic."
     )

@@ -4,14 +4,14 @@ from statistics import median
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
+from ._pace import is_even
 
 _RECENT_SECONDS = 180.0
 _WHOLE_SECONDS = 580.0
 _LEAST_STEPS = 12
-_SETTLED_RATIO = 0.15
 
 
 class StepTimeGrown(JobRule):
@@ -44,12 +44,11 @@ class StepTimeGrown(JobRule):
     next_step = "See which phase has grown, and what else changed at that time."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
-        if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         probed = probed_ranks(job, scene.frame)
         if not probed:
-            why = f"the ranks have {NO_PROBE}"
-            return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+            return not_known(subject, NONE_PROBED)
         rank, _ = probed[0]  # of a synchronous job all have the same pace
         now = scene.frame.monotonic_seconds
         past = scene.frame.rank_history(rank.pid, rank.start_time_seconds)
@@ -65,7 +64,7 @@ class StepTimeGrown(JobRule):
             return Verdict(subject=subject, holds=False)
         usual, seconds = median(before), median(recent)
         grown = seconds / usual - 1.0 if usual > 0 else 0.0
-        if grown < self.limit["info_ratio"] or not (_even(before) and _even(recent)):
+        if grown < self.limit["info_ratio"] or not (is_even(before) and is_even(recent)):
             return Verdict(subject=subject, holds=False)
         severity: Severity = "warning" if grown >= self.limit["warning_ratio"] else "info"
         limit = self.limit[f"{severity}_ratio"]
@@ -90,10 +89,3 @@ class StepTimeGrown(JobRule):
             ),
             lost_ratio=grown / (1.0 + grown),
         )
-
-
-def _even(steps: list[float]) -> bool:
-    """Most of them are near the median: a mean of two kinds of steps is no pace."""
-    middle = median(steps)
-    near = sum(abs(step - middle) <= _SETTLED_RATIO * middle for step in steps)
-    return near >= 0.75 * len(steps)

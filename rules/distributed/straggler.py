@@ -1,50 +1,22 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from statistics import median
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from ...probes.model.frame import Frame
-from ...probes.model.job_frames import JobFrame, RankFrame
-from ...probes.model.vocabulary import LONG_PHASES
+from ...probes.model.job_frames import JobFrame
 from ..device._surroundings import look_around
 from ..finding import Evidence, Finding, Subject, Verdict, against_peers, compared
 from ..progress import overdue_seconds
 from ..rank_rule import NO_PROBE
 from ..rule import Rule, Scene, Threshold
-from ..stages import alike
-from ..waits.ranks import WAITING_PHASES, rank_subject
+from ..waits.ranks import rank_subject
+from ._lateness import Late, late_one
+from ._sampled_lateness import MARGIN, sampled_late
 
-STEPS = 10
-"""So many of the newest steps are looked at: their median forgets a hiccup."""
-LEAST_STEPS = 5
-RECENT_SECONDS = 120.0
 AROUND_SECONDS = 30.0
-_IN_COLLECTIVES = frozenset({"comm"})
-
 _COMPUTE = frozenset({"forward", "backward", "optimizer"})
 _UNLIKE = "Give the rank on the slower model less of the work, or GPUs of one model to the job."
 _IN_BACKWARD = "in_collectives_and_backward_ratio"
-
-Shares = Mapping[str, float]
-"""Phase → median share of a step that is spent in it."""
-Known = Sequence[tuple[RankFrame, Shares]]
-
-
-class Late(NamedTuple):
-    """A rank that the others wait for in each step."""
-
-    rank: RankFrame
-    delay: float
-    """Share of a step for which the others wait more than it does, as the next four."""
-    waits: float
-    others_wait: float
-    phase: str
-    """What it spends that time in."""
-    spends: float
-    others_spend: float
-    distinguished: bool
-    """The waiting was seen as such: not inside the backward, which hides it."""
 
 
 class Straggler(Rule):
@@ -54,7 +26,7 @@ class Straggler(Rule):
         In every step the others wait for the same rank: it spends less of the step in collectives than
         they do, and more in something else. Medians over its last steps are compared with those of the
         others, so that neither a hiccup nor a burden that goes from rank to rank counts. Where a rank has
-        no probe it says that it cannot look.
+        no probe, stacks are sampled of ranks whose main threads wait unequally, and a delay must be larger.
     Impact:
         All ranks go at the pace of this one. What the others wait is lost on as many GPUs.
     Diagnosis:
@@ -73,7 +45,7 @@ class Straggler(Rule):
     severities = ("info", "warning")
     hold_seconds = 10.0
     look_seconds = 2.0
-    explains = ("HW210", "HW211", "RUN430", "RUN436")
+    explains = ("HW210", "HW211", "RUN430", "RUN436", "RUN443")
     thresholds = {
         "info_ratio": Threshold(0.10, "ratio", "TraceML: 10 % of a step"),
         "warning_ratio": Threshold(0.20, "ratio", "TraceML: 20 % of a step"),
@@ -89,9 +61,18 @@ class Straggler(Rule):
         subject = Subject(kind="job", id=job.id, job=job.id)
         unprobed = _unprobed(job, scene.frame)
         if unprobed:
-            return Verdict(subject=subject, holds=None, unavailable=unprobed)
-        late = None if overdue_seconds(job) is not None else _late_one(job, scene.frame)
+            return self._by_samples(job, subject, unprobed, scene)
+        late = None if overdue_seconds(job) is not None else late_one(job, scene.frame)
         if late is None or late.delay < self.limit["info_ratio"]:
+            return Verdict(subject=subject, holds=False)
+        return self._verdict(job, late, scene)
+
+    def _by_samples(self, job: JobFrame, subject: Subject, why_not: str, scene: Scene) -> Verdict:
+        """Without probes, stacks are the witness, of what is much and no accident only."""
+        late = sampled_late(job, scene.frame)
+        if late is None:
+            return Verdict(subject=subject, holds=None, unavailable=why_not)
+        if late.delay < self.limit["warning_ratio"] + MARGIN:
             return Verdict(subject=subject, holds=False)
         return self._verdict(job, late, scene)
 
@@ -105,7 +86,7 @@ class Straggler(Rule):
             subject=rank_subject(job, late.rank),
             holds=True,
             severity="warning" if much else "info",
-            confidence=0.9 if late.distinguished else 0.6,
+            confidence=_confidence(late),
             evidence=(
                 compared(
                     "others_delay_ratio",
@@ -127,12 +108,26 @@ class Straggler(Rule):
                     if model
                     else ()
                 ),
+                *_sampled(late),
                 *around,
             ),
             next_step=advice,
             lost_ratio=late.delay,
             payers=frozenset(each.rank for each in job.living if each.rank is not None),
         )
+
+
+def _sampled(late: Late) -> tuple[Evidence, ...]:
+    if not late.samples:
+        return ()
+    value = float(late.samples)
+    return (Evidence(signal="dumps", value=value, unit="samples", origin="sampled"),)
+
+
+def _confidence(late: Late) -> float:
+    if late.samples:
+        return 0.5
+    return 0.9 if late.distinguished else 0.6
 
 
 def _odd_model(late: Late, job: JobFrame, frame: Frame) -> str:
@@ -174,76 +169,3 @@ def _around(late: Late, scene: Scene) -> tuple[tuple[Evidence, ...], str | None]
         return (), look
     around = look_around(gpu, scene, AROUND_SECONDS, None)
     return around.evidence(), around.next_step() or look
-
-
-def _late_one(job: JobFrame, frame: Frame) -> Late | None:
-    """The rank that is waited for most, among those that do the same work."""
-    found = (_late_among(ranks, frame) for ranks in alike(job, frame))
-    return max((late for late in found if late is not None), key=_delay, default=None)
-
-
-def _delay(late: Late) -> float:
-    return late.delay
-
-
-def _late_among(ranks: Sequence[RankFrame], frame: Frame) -> Late | None:
-    """``None`` where not all are known, or there is nobody to wait."""
-    known = [(rank, _shares(rank, frame)) for rank in ranks]
-    if len(known) < 2 or not all(shares for _, shares in known):
-        return None
-    seen, hidden = (_latest(known, waiting) for waiting in (_IN_COLLECTIVES, WAITING_PHASES))
-    # DDP's collectives run inside the backward, and so does the waiting: that is the weaker witness.
-    if seen is not None and (hidden is None or seen.delay >= hidden.delay / 2):
-        return seen
-    return hidden
-
-
-def _latest(known: Known, waiting: frozenset[str]) -> Late | None:
-    return max(_compared(known, waiting), key=lambda late: late.delay, default=None)
-
-
-def _shares(rank: RankFrame, frame: Frame) -> Shares:
-    past = frame.rank_history(rank.pid, rank.start_time_seconds)
-    oldest = frame.monotonic_seconds - RECENT_SECONDS
-    steps = [
-        step
-        for step in (past.steps[-STEPS:] if past else ())
-        if step.monotonic_seconds >= oldest and step.seconds > 0
-    ]
-    if len(steps) < LEAST_STEPS:
-        return {}
-    phases = {phase for step in steps for phase in step.phases}
-    return {
-        phase: median(step.phases.get(phase, 0.0) / step.seconds for step in steps)
-        for phase in phases
-    }
-
-
-def _compared(known: Known, waiting: frozenset[str]) -> Iterator[Late]:
-    for rank, own in known:
-        others = [shares for other, shares in known if other is not rank]
-        waits, others_wait = _sum(own, waiting), median(_sum(each, waiting) for each in others)
-        more = {
-            phase: share - median(each.get(phase, 0.0) for each in others)
-            for phase, share in own.items()
-            if phase not in waiting
-        }
-        phase = max(more, key=lambda each: more[each], default=None)
-        # A rank that compiles, saves or evaluates is late by its nature: other rules speak of that.
-        if phase is None or phase in LONG_PHASES:
-            continue
-        yield Late(
-            rank=rank,
-            # Where the others wait for something else as well, it is late by what it does longer.
-            delay=min(others_wait - waits, sum(each for each in more.values() if each > 0)),
-            waits=waits,
-            others_wait=others_wait,
-            phase=phase,
-            spends=own[phase],
-            others_spend=own[phase] - more[phase],
-            distinguished=waiting is _IN_COLLECTIVES,
-        )
-
-
-def _sum(shares: Shares, phases: frozenset[str]) -> float:
-    return sum(shares.get(phase, 0.0) for phase in phases)

@@ -4,7 +4,7 @@ from collections import Counter
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict, compared
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 from ..waits.ranks import names_of
 
@@ -46,8 +46,7 @@ class UnevenMicroSteps(JobRule):
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         probed = probed_ranks(job, scene.frame)
         if not probed:
-            why = f"the ranks have {NO_PROBE}"
-            return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+            return not_known(subject, NONE_PROBED)
         if len(probed) < 2:
             return Verdict(subject=subject, holds=False)
         counts: dict[int, dict[int, int]] = {}

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
+from ..host.cores_oversubscribed import CoresOversubscribed
 from ..price_reasons import NOT_KNOWN_HOW_MUCH
 from ..rule import JobRule, Scene
-
-_TRUE = frozenset({"1", "true", "yes", "on", "y"})
-_LOUD = frozenset({"INFO", "TRACE"})
-_CROWDED_RATIO = 0.20
-"""CPU pressure from which the number of threads matters (ours)."""
+from ._loader_settings import loader_lines
+from ._network_settings import cards, interfaces
+from ._settings_audit import Line, Variables, audit, threads
 
 
 class SlowSettings(JobRule):
@@ -22,7 +21,8 @@ class SlowSettings(JobRule):
         for debugging. Each is told with what it does; some are meant so.
     Impact:
         CUDA_LAUNCH_BLOCKING waits for each kernel; NCCL without InfiniBand, peer-to-peer or shared memory
-        takes slower ways; debugging output and checks cost time in each collective.
+        takes slower ways, and so it does by a network card that is far from the GPU; debugging output and
+        checks cost time in each collective.
     Diagnosis:
         Key e on the processes screen shows the environment of a rank, NCCL_DEBUG=INFO at one start shows
         which way NCCL takes.
@@ -39,12 +39,12 @@ class SlowSettings(JobRule):
     next_step = "Unset what is not meant so, at the next start of the job."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
-        environment = self._environment(job, scene.frame)
-        if environment is None:
+        variables_of = _variables_of(job, scene.frame)
+        if not variables_of:
             return Verdict(
                 subject=subject, holds=None, unknown_because="its environment is not readable"
             )
-        found = tuple(_audit(environment, job, scene.frame))
+        found = tuple(_lines(job, variables_of, subject, scene))
         return Verdict(
             subject=subject,
             holds=bool(found),
@@ -53,65 +53,24 @@ class SlowSettings(JobRule):
             ),
         )
 
-    def _environment(self, job: JobFrame, frame: Frame) -> Mapping[str, str] | None:
-        """Of its first rank whose own is known."""
-        for rank in job.ranks:
-            process = frame.process(rank.pid)
-            if process is not None and process.environment:
-                return process.environment
-        return None
+
+def _variables_of(job: JobFrame, frame: Frame) -> dict[int, Variables]:
+    """Of each rank whose own are known, by its pid."""
+    found: dict[int, Variables] = {}
+    for rank in job.living:
+        process = frame.process(rank.pid)
+        if process is not None and process.environment:
+            found[rank.pid] = process.environment
+    return found
 
 
-def _audit(
-    environment: Mapping[str, str], job: JobFrame, frame: Frame
-) -> Iterator[tuple[str, str]]:
-    """Setting → what it does here."""
-
-    def on(name: str) -> bool:
-        return environment.get(name, "").strip().lower() in _TRUE
-
-    if on("CUDA_LAUNCH_BLOCKING"):
-        yield "CUDA_LAUNCH_BLOCKING", "the host waits for each kernel"
-    if environment.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL":
-        yield "TORCH_DISTRIBUTED_DEBUG=DETAIL", "each collective is checked on all ranks first"
-    if environment.get("NCCL_DEBUG", "").upper() in _LOUD:
-        yield f"NCCL_DEBUG={environment['NCCL_DEBUG']}", "NCCL writes a log"
-    if environment.get("CUBLAS_WORKSPACE_CONFIG"):
-        yield "CUBLAS_WORKSPACE_CONFIG", "deterministic kernels, which may be slower"
-    several = (job.world_size or len(job.ranks)) > 1
-    if several and on("NCCL_P2P_DISABLE"):
-        yield "NCCL_P2P_DISABLE", "GPUs of this node talk through host memory"
-    if several and on("NCCL_SHM_DISABLE"):
-        yield "NCCL_SHM_DISABLE", "ranks of this node talk through the network"
-    if several and on("NCCL_IB_DISABLE") and _has_live_port(frame):
-        yield "NCCL_IB_DISABLE", "nodes talk over Ethernet though RDMA ports are up"
-    yield from _interfaces(environment, frame)
-    waits = frame.host.pressure_cpu_ratio if frame.host else None
-    crowded = len(job.ranks) > 1 and (waits or 0.0) >= _CROWDED_RATIO
-    if crowded and "OMP_NUM_THREADS" not in environment:
-        yield "OMP_NUM_THREADS is not set", "each rank may start a thread per core"
-
-
-def _has_live_port(frame: Frame) -> bool:
-    return any(port.state == "active" for port in frame.ports)
-
-
-def _interfaces(environment: Mapping[str, str], frame: Frame) -> Iterator[tuple[str, str]]:
-    """Names of network interfaces that none here begins with."""
-    networks = frame.host.networks if frame.host else None
-    if not networks:
-        return
-    here = [network.name for network in networks]
-    for name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
-        wanted = environment.get(name, "")
-        if not wanted or wanted.startswith("^"):
-            continue
-        exact = wanted.startswith("=")
-        parts = [part for part in wanted.lstrip("=").split(",") if part and part != "lo"]
-        missing = [
-            part
-            for part in parts
-            if not any(each == part if exact else each.startswith(part) for each in here)
-        ]
-        if parts and len(missing) == len(parts):
-            yield f"{name}={wanted}", "this node has no such network interface"
+def _lines(
+    job: JobFrame, variables_of: dict[int, Variables], subject: Subject, scene: Scene
+) -> Iterator[Line]:
+    first = next(iter(variables_of.values()))  # but for its number and its cards each has the same
+    yield from audit(first, job, scene.frame)
+    if not CoresOversubscribed().judge_job(job, subject, scene).holds:  # which says it better
+        yield from threads(first, job, scene.frame)
+    yield from interfaces(first, scene.frame)
+    yield from cards(job, variables_of, scene.frame)
+    yield from loader_lines(job, scene)

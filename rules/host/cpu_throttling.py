@@ -44,7 +44,7 @@ class CpuThrottling(CgroupRule):
     }
     hold_seconds = 10.0
     explains_waits_in = WORK
-    explains = ("HST111", "HW210", "HW211", "INP701", "INP703", "RUN436")
+    explains = ("HST111", "HW210", "HW211", "INP701", "INP703", "RUN436", "RUN441", "RUN443")
     next_step = "Raise the CPU limit of this container or pod, or run fewer loader workers in it."
 
     def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:

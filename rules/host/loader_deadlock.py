@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from ..distributed._charge import ChargeRule
 from ..rule import Scene
-from ..waits.labels import Charge
+from ..waits.charge import Charge
 
 
 class LoaderDeadlock(ChargeRule):

@@ -35,7 +35,7 @@ class NumaMisplacement(Rule):
     thresholds = {
         "off_node_ratio": Threshold(0.8, "ratio", "ours: of the time"),
         "local_memory_ratio": Threshold(0.5, "ratio", "ours"),
-        "utilization_ratio": Threshold(0.9, "ratio", "project goals: healthy above"),
+        "utilization_ratio": Threshold(0.9, "ratio", "ours: healthy above"),
         "window_seconds": Threshold(60.0, "seconds", "ours"),
     }
     look_seconds = 5.0

@@ -4,23 +4,20 @@ from collections.abc import Iterable
 
 from ...probes.model.process_frames import ProcessFrame
 from ...probes.model.process_readings import LimitsReading
-from ...probes.model.reading import key_of
-from ..finding import Evidence, Verdict, compared
+from ..finding import Evidence, Subject, Verdict, compared
 from ..price_reasons import NO_LOSS_YET
 from ..rule import (
-    ProcessRule,
+    Rule,
     Scene,
     Threshold,
     process_subject,
-    reading_too_old,
     unavailable_field,
 )
 from ..trend import growth_per_second, seconds_left
+from ._limits import too_old
 
-_FRESH_SECONDS = 30.0
 
-
-class OpenFilesNearLimit(ProcessRule):
+class OpenFilesNearLimit(Rule):
     """Open files near the limit.
 
     Meaning:
@@ -57,21 +54,20 @@ class OpenFilesNearLimit(ProcessRule):
 
     def judge(self, scene: Scene) -> Iterable[Verdict]:
         """Of the ranks alone: of no other process these limits are read."""
-        looked_at = {key_of(limits) for limits in scene.frame.limits}
         for process in scene.frame.processes:
-            if key_of(process) in looked_at:
-                yield self.judge_process(process, scene)
+            limits = scene.frame.limits_of(process)
+            if limits is not None:
+                subject = process_subject(process)
+                old = too_old(limits, scene.frame)
+                yield (
+                    Verdict(subject=subject, holds=None, unknown_because=old)
+                    if old
+                    else self._judge(process, limits, subject, scene)
+                )
 
-    def judge_process(self, process: ProcessFrame, scene: Scene) -> Verdict:
-        subject = process_subject(process)
-        limits = scene.frame.limits_of(process)
-        if limits is None:  # only ranks are looked at
-            return Verdict(subject=subject, holds=None, unknown_because="not looked at")
-        age = scene.frame.monotonic_seconds - limits.monotonic_seconds
-        if age > _FRESH_SECONDS:
-            return reading_too_old(subject, age, scene.frame) or Verdict(
-                subject=subject, holds=None, unknown_because=f"last read {age:.0f} s ago"
-            )
+    def _judge(
+        self, process: ProcessFrame, limits: LimitsReading, subject: Subject, scene: Scene
+    ) -> Verdict:
         if limits.open_files is None:
             return unavailable_field(subject, limits, "open_files")
         if limits.open_files_limit is None:

@@ -24,8 +24,8 @@ class ProcessInDState(ProcessRule):
     Meaning:
         A process of the job has been in uninterruptible sleep at every look for half a minute: it
         waits inside the kernel for a disk, a file system or a driver, and cannot even be killed.
-        One that goes on between short waits, as loaders do on a slow disk, is not even suspected
-        before many looks in a row have met it so. It becomes an error when it has been so for
+        One that goes on between short waits, as loaders do on a slow disk, is not pending
+        before many looks in a row have found it so. It becomes an error when it has been so for
         minutes without one switch of context.
     Impact:
         A rank in D stands still and stops its whole job at the next collective. A DataLoader

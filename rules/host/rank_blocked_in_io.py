@@ -3,7 +3,7 @@ from __future__ import annotations
 from ..distributed._charge import ChargeRule
 from ..distributed._holders import step_of
 from ..rule import Scene
-from ..waits.labels import Charge
+from ..waits.charge import Charge
 from ._blocked import mount_words
 
 
@@ -13,7 +13,7 @@ class RankBlockedInIo(ChargeRule):
     Meaning:
         A rank waits in one read of a pipe, a socket or a file while the others wait for it, also while
         it saves or evaluates: nothing comes, and it has not woken up once. One for which nobody waits
-        is told after a minute, if it was seen to move before.
+        is reported after a minute, if it was seen to move before.
     Impact:
         The whole job stands still until that read returns, which may be never.
     Diagnosis:

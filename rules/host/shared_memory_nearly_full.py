@@ -6,8 +6,7 @@ from ..finding import Evidence, Subject, Verdict, compared
 from ..price_reasons import NO_LOSS_YET
 from ..rule import JobRule, Scene, Threshold
 from ..trend import growth_per_second, seconds_left
-
-_FRESH_SECONDS = 30.0
+from ._limits import too_old
 
 
 class SharedMemoryNearlyFull(JobRule):
@@ -43,6 +42,7 @@ class SharedMemoryNearlyFull(JobRule):
         ),
     }
     hold_seconds = 15.0
+    explains = ("INP708",)
     look_seconds = 5.0
     next_step = (
         "Give the container a larger /dev/shm (--shm-size, --ipc=host), or lower num_workers."
@@ -89,8 +89,8 @@ class SharedMemoryNearlyFull(JobRule):
             limits = scene.frame.limits_of(process) if process else None
             if limits is None:
                 continue
-            if scene.frame.monotonic_seconds - limits.monotonic_seconds > _FRESH_SECONDS:
-                why = "read too long ago"
+            if old := too_old(limits, scene.frame):
+                why = old
             elif limits.shm_total_bytes and limits.shm_free_bytes is not None:
                 found.append(limits)
             elif "shm_total_bytes" in limits.missing:

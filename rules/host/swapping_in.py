@@ -33,7 +33,7 @@ class SwappingIn(HostRule):
         "swap_in_bytes_per_second": Threshold(1e6, "bytes_per_second", "gpuprof"),
     }
     hold_seconds = 5.0
-    explains = ("HST107", "HW210", "HW211", "INP701", "INP704", "RUN436")
+    explains = ("HST107", "HW210", "HW211", "INP701", "INP704", "RUN436", "RUN441", "RUN443")
     next_step = "Free host memory: see which processes hold it, and lower workers or prefetching."
 
     def judge_host(self, host: HostFrame, subject: Subject, scene: Scene) -> Verdict:

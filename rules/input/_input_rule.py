@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict
-from ..job_time import not_known
+from ..rank_rule import not_known
 from ..rule import JobRule, Scene
 from ._input_wait import CAUSED_BY_THESE, SHARE, InputWait, input_waits
 

@@ -11,8 +11,8 @@ from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.process_frames import ProcessFrame
 from ..finding import Evidence, compared
 from ..loader_workers import loader_workers
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import NONE_PROBED, probed_ranks
 from ..rule import Scene, Threshold
 
 SECONDS = 30.0
@@ -24,7 +24,7 @@ _STEADY_RATIO = 0.5
 """Of the share; one of four waits that are alike makes a quarter of it."""
 _LEAST_STEPS = 4
 """Of fewer nobody can say whether one of them is unlike the others."""
-CAUSED_BY_THESE: tuple[str, ...] = ("HW210", "INP701", "RUN436")
+CAUSED_BY_THESE: tuple[str, ...] = ("HW210", "INP701", "INP707", "RUN436")
 
 
 class InputWait(msgspec.Struct, frozen=True):
@@ -83,9 +83,9 @@ def _input_waits(scene: Scene) -> dict[str, InputWait | str]:
 def _of(job: JobFrame, scene: Scene) -> InputWait | str:
     probed = probed_ranks(job, scene.frame)
     if not probed:
-        return f"the ranks have {NO_PROBE}"
-    if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-        return "its steps do not go on"
+        return NONE_PROBED
+    if not steps_go_on(job):
+        return NOT_GOING_ON
     series = [scene.history.rank(rank.pid, "phase data") for rank, _ in probed]
     shares = [each.mean(SECONDS) for each in series]
     known = [share for share in shares if share is not None]

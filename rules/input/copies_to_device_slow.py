@@ -4,9 +4,9 @@ from statistics import median
 
 from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Subject, Verdict
-from ..job_time import has_gpus, not_known, share_of
-from ..progress import is_unsettled, overdue_seconds
-from ..rank_rule import probed_ranks
+from ..job_time import has_gpus, share_of
+from ..progress import NOT_GOING_ON, steps_go_on
+from ..rank_rule import not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 
 _WINDOW_SECONDS = 30.0
@@ -35,7 +35,7 @@ class CopiesToDeviceSlow(JobRule):
     thresholds = {
         "copy_ratio": Threshold(0.10, "ratio", "TraceML 10 %; fournex 15 %"),
         "slow_bytes_per_second": Threshold(
-            6e9, "bytes_per_second", "project goals: under 6 GB/s while copying"
+            6e9, "bytes_per_second", "ours: under 6 GB/s while copying"
         ),
     }
     hold_seconds = 20.0
@@ -46,8 +46,8 @@ class CopiesToDeviceSlow(JobRule):
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         if not has_gpus(job.ranks):
             return Verdict(subject=subject, holds=False)
-        if any(map(is_unsettled, job.ranks)) or overdue_seconds(job) is not None:
-            return Verdict(subject=subject, holds=None, unknown_because="its steps do not go on")
+        if not steps_go_on(job):
+            return not_known(subject, NOT_GOING_ON)
         found = share_of("h2d", job, scene, _WINDOW_SECONDS)
         if isinstance(found, str):
             return not_known(subject, found)

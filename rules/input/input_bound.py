@@ -28,7 +28,7 @@ class InputBound(InputRule):
 
     id = "INP701"
     name = "input-bound"
-    explains = ("HW210", "RUN436")
+    explains = ("HW210", "RUN436", "RUN441", "RUN443")
     next_step = (
         "See what its loader workers do on the processes screen: busy on a core, or waiting."
     )

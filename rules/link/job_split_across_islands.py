@@ -40,7 +40,7 @@ class JobSplitAcrossIslands(JobRule):
     severities = ("info", "warning")
     thresholds = {
         "pcie_ratio": Threshold(0.10, "ratio", "ours: of the PCIe link's limit"),
-        "comm_ratio": Threshold(0.20, "ratio", "project goals: healthy under 20 %"),
+        "comm_ratio": Threshold(0.20, "ratio", "ours: healthy under 20 %"),
         "window_seconds": Threshold(30.0, "seconds", "ours"),
     }
     hold_seconds = 10.0

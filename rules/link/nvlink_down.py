@@ -14,7 +14,7 @@ class NvlinkDown(NvlinkRule):
 
     Meaning:
         An NVLink of this GPU that was up is down, or the GPU has fewer links up than the others
-        of its model in this node.
+        of its model in this node. A warning too: links that are up, and may carry nothing.
     Impact:
         Its collectives have less to go by in proportion, and every rank of the job waits for the
         slowest. With all links of a pair down, their traffic takes PCIe, a tenth as fast.
@@ -42,7 +42,7 @@ class NvlinkDown(NvlinkRule):
         up = sum(link.active is not False for link in links)
         usual = None if up == 0 and _in_pairs(gpu, scene) else _usual(gpu, scene)
         if not dropped and (usual is None or up >= usual):
-            return Verdict(subject=subject, holds=False)
+            return _without_traffic(links, subject)
         return Verdict(
             subject=subject,
             holds=True,
@@ -52,6 +52,23 @@ class NvlinkDown(NvlinkRule):
                 Evidence(signal="links_down", value=_named(links)),
             ),
         )
+
+
+def _without_traffic(links: tuple[NvlinkFrame, ...], subject: Subject) -> Verdict:
+    """All are up as far as they should be; whether nothing may go over some of them."""
+    closed = [str(link.link) for link in links if link.traffic_disabled]
+    return Verdict(
+        subject=subject,
+        holds=bool(closed),
+        name="NVLink without traffic",
+        severity="warning",
+        evidence=(
+            Evidence(
+                signal="closed_links", label="links that carry nothing", value=", ".join(closed)
+            ),
+        ),
+        next_step="Read the fabric manager's log for why these links are closed, then reset the GPU.",
+    )
 
 
 def _usual(gpu: GpuFrame, scene: Scene) -> float | None:

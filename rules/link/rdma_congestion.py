@@ -62,7 +62,7 @@ class RdmaCongestion(PortRule):
         ),
     }
     hold_seconds = 15.0
-    explains = ("HW210", "HW211", "LNK510", "RUN430", "RUN436")
+    explains = ("HW210", "HW211", "LNK510", "RUN430", "RUN436", "RUN441", "RUN443")
     next_step = "Compare with the other ports and nodes, and look at the switches on the path."
 
     def judge_port(self, port: PortFrame, subject: Subject, scene: Scene) -> Verdict:

@@ -39,7 +39,7 @@ class AllocationRetries(RankRule):
     hold_seconds = 0.0
     look_seconds = 5.0
     clear_seconds = 30.0
-    explains = ("MEM301", "RUN407", "RUN436")
+    explains = ("MEM301", "RUN407", "RUN436", "RUN441", "RUN443")
     next_step = "Lower what a step needs, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True."
 
     def judge_rank(
@@ -59,12 +59,8 @@ class AllocationRetries(RankRule):
                 Evidence(signal="over_seconds", value=_WINDOW_SECONDS, unit="seconds"),
                 Evidence(
                     signal="reserved_bytes",
-                    value=_float(probe.allocator.reserved_bytes),
+                    value=probe.allocator.reserved_bytes,
                     unit="bytes",
                 ),
             ),
         )
-
-
-def _float(value: int | None) -> float | None:
-    return None if value is None else float(value)

@@ -34,7 +34,7 @@ class DeviceMemoryNearlyFull(GpuRule):
     severities = ("info", "warning")
     needs = ("memory_used_bytes", "memory_total_bytes")
     thresholds = {
-        "info_ratio": Threshold(0.95, "ratio", "project goals: healthy under 95 %"),
+        "info_ratio": Threshold(0.95, "ratio", "ours: healthy under 95 %"),
         "warning_ratio": Threshold(
             0.98, "ratio", "ours: under 1.6 GiB of 80 left; gpuprof and TraceML say 97 %"
         ),

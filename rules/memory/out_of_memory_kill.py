@@ -31,7 +31,7 @@ class OutOfMemoryKill(CgroupRule):
     severities = ("info", "error")
     needs = ("oom_kills",)
     hold_seconds = 0.0
-    explains = ("HST115", "MEM308", "RUN424")
+    explains = ("HST115", "INP708", "MEM308", "MEM310", "RUN424")
     next_step = "Raise the memory limit of the container or step, or use fewer loader workers."
 
     def judge_cgroup(self, group: CgroupFrame, subject: Subject, scene: Scene) -> Verdict:

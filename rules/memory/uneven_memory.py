@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..price_reasons import NO_LOSS_YET
-from ..rank_rule import NO_PROBE, probed_ranks
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 from ..stages import alike
 
@@ -54,8 +54,7 @@ class UnevenMemory(JobRule):
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
         probed = probed_ranks(job, scene.frame)
         if not probed:
-            why = f"the ranks have {NO_PROBE}"
-            return Verdict(subject=subject, holds=None, unknown_because=why, unavailable=why)
+            return not_known(subject, NONE_PROBED)
         peaks = [peak for rank in job.ranks if (peak := _peak(rank, scene)) is not None]
         if len(peaks) < max(_LEAST_RANKS, len(job.ranks)):
             return Verdict(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from ...probes.model.job_frames import JobFrame, RankFrame
 from ...probes.model.process_frames import ProcessFrame
-from ...probes.model.wait_readings import ThingReading
 from ..device._spinning import spin_seconds
 from ..rule import Scene
 from .graph import ACTORS, Edge, Graph, Key, Kind, Node
-from .holders import awaited, held, is_asleep
+from .holders import Held, awaited, held, is_asleep
 from .meetings import RENDEZVOUS, Meetings, meetings
 from .missing import ended_ranks
 from .motion import SHORTEST_SECONDS, Movement, movement
+from .programs import awaited_programs, living_below
 from .ranks import rank_key
 from .verdict import Cause, causes
 
@@ -180,11 +180,13 @@ class _Builder:
         thing = awaited(each.rank, self._scene.frame)
         on = Key(kind, thing.name if thing is not None else f"of {key.id}")
         yield Edge(key, on, each.seconds, 1.0, "wait channel")
-        if thing is not None:
-            yield from self._held(on, thing, each)
+        if kind == "program":
+            yield from self._taken(awaited_programs(on, each, self._scene), each)
+        elif thing is not None:
+            yield from self._taken(held(on, thing, each, self._job, self._scene), each)
 
-    def _held(self, on: Key, thing: ThingReading, each: Movement) -> Iterator[Edge]:
-        for found in held(on, thing, each, self._job, self._scene):
+    def _taken(self, there: Iterable[Held], each: Movement) -> Iterator[Edge]:
+        for found in there:
             for node in found.nodes:
                 self._nodes[node.key] = node
                 if node.key.kind in ACTORS:
@@ -199,19 +201,10 @@ class _Builder:
 
 
 def loading_children(rank: RankFrame, scene: Scene) -> list[ProcessFrame]:
-    """The living children of a rank that waits for its DataLoader workers."""
+    """The living processes below a rank that waits for its DataLoader workers."""
     if not is_loading(rank):
         return []
-    return living_children(rank, scene)
-
-
-def living_children(rank: RankFrame, scene: Scene) -> list[ProcessFrame]:
-    """Its children, without those that are dead and not yet buried."""
-    return [
-        process
-        for pid in rank.workers
-        if (process := scene.frame.process(pid)) is not None and process.state != "Z"
-    ]
+    return living_below(rank, scene)
 
 
 def is_loading(rank: RankFrame) -> bool:

@@ -16,9 +16,10 @@ from ...probes.model.process_frames import ProcessFrame
 from ...probes.model.wait_readings import HAS_OPEN, HolderReading, ThingReading, WaitReading
 from ..rule import Scene
 from .graph import Edge, Key, Motion, Node
-from .motion import IDLE_CORES, MOVES_BYTES_PER_SECOND, SHORTEST_SECONDS, Movement
+from .motion import SHORTEST_SECONDS, Movement
 from .places import witness_of
 from .ranks import rank_key
+from .working import IDLE_CORES, bytes_move
 
 _FOLLOWED = frozenset({"file lock", "mutex", "pipe", "fifo"})
 _ANY_WILL_DO = frozenset({"pipe", "fifo"})
@@ -91,23 +92,25 @@ def _node(holder: HolderReading, each: Movement, scene: Scene, *, child: bool) -
         key = Key("thread", str(holder.tid))
     else:
         key = Key("child" if child else "process", str(holder.pid))
-    motion = _motion_of(process, scene) if process is not None else _motion(holder)
+    motion = motion_of(process, scene) if process is not None else _motion(holder)
     return None if motion is None else Node(key, motion, each.seconds)
 
 
 def _motion(holder: HolderReading) -> Motion | None:
     if holder.state in ("T", "t"):
         return "stopped"
+    if holder.state == "R":
+        return "busy"  # also where it gets no core: its counters stand still then
     if holder.still_seconds is None:
         return None  # one look does not tell
     return "still" if holder.still_seconds >= SHORTEST_SECONDS else "busy"
 
 
-def _motion_of(process: ProcessFrame, scene: Scene) -> Motion | None:
+def motion_of(process: ProcessFrame, scene: Scene) -> Motion:
+    """How a child of a rank fares, by its own counters."""
     if process.state in ("T", "t"):
         return "stopped"
-    moved = (process.read_bytes_per_second or 0.0) + (process.write_bytes_per_second or 0.0)
-    if moved >= MOVES_BYTES_PER_SECOND:
+    if bytes_move(process):
         return "progress"
     return "still" if is_asleep(process, scene, SHORTEST_SECONDS) else "busy"
 

@@ -13,10 +13,8 @@ from ..rule import Scene
 from .graph import DEFAULT_ALIBI_SECONDS, Motion
 from .places import Witness, witness_of
 from .ranks import WAITING_PHASES
+from .working import IDLE_CORES, bytes_move, goes_on, is_helped
 
-IDLE_CORES = 0.05
-MOVES_BYTES_PER_SECOND = 10_000.0
-"""Read or written by the whole process: logs are less."""
 STARVED_RATIO = 0.5
 RUNS_CORES = 0.25
 """Whoever gets that much runs, if slowly."""
@@ -31,7 +29,6 @@ SHORTEST_SECONDS = 2.0
 LOOPS_SECONDS = 10.0
 """Who sleeps and looks again, as who polls a lock file, may also do a little work in between."""
 _TERMINALS = ("/dev/pts/", "/dev/tty", "/dev/console")
-_LOADER = "pt_data_worker"
 _BLOCKING = frozenset({"pipe", "socket", "unix socket", "file lock", "accept"})
 
 
@@ -64,8 +61,10 @@ def movement(rank: RankFrame, scene: Scene) -> Movement:
         return _lasting(Movement(rank, "stopped", still or 0.0, witness=seen))
     if seen.finished:
         return Movement(rank, "finished", still or rank.phase_age_seconds or 0.0, witness=seen)
-    if rank.phase == "idle" or seen.given_work or _reads_terminal(rank, scene):
-        return Movement(rank, "idle", rank.phase_age_seconds or 0.0, witness=seen)
+    typed = _reads_terminal(rank, scene)
+    if rank.phase == "idle" or seen.given_work or typed:
+        seen = msgspec.structs.replace(seen, prompt=seen.prompt or typed)
+        return Movement(rank, "idle", still or rank.phase_age_seconds or 0.0, witness=seen)
     if still is not None:
         return _standing(rank, activity, still, seen, scene)
     return _moving(rank, activity, seen, scene)
@@ -111,15 +110,20 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
         return Movement(rank, "unknown", witness=seen)  # one look does not tell
     if seen.without_gil and activity.asks_since_seconds is not None:
         return Movement(rank, "still", now - activity.asks_since_seconds, witness=seen)
-    looks = activity.polls_since_seconds is not None and not _goes_on(rank, scene)
+    looks = activity.polls_since_seconds is not None and not goes_on(rank, scene)
     if rank.phase in LONG_PHASES and not meets and not looks:
         return _long_work(rank, seen, scene)
+    if seen.busy_loop and is_helped(rank, scene):
+        seen = msgspec.structs.replace(seen, busy_loop=False)
+    if seen.busy_loop and activity.awake_since_seconds is not None:
+        seconds = now - activity.awake_since_seconds
+        return Movement(rank, "busy", seconds, alibi_seconds=_alibi(rank), witness=seen)
     if activity.busy_since_seconds is not None:
         seconds = now - activity.busy_since_seconds
         found = Movement(rank, "busy", seconds, alibi_seconds=_alibi(rank), witness=seen)
         return _with_word(found)
     process = scene.frame.process(rank.pid)
-    moves = _page_moves(rank) or _bytes_move(process)
+    moves = _page_moves(rank) or bytes_move(process)
     if activity.polls_since_seconds is not None and not moves:
         seconds = now - activity.polls_since_seconds
         asks = seen.rendezvous or seen.orderly  # a store is asked again and again, no collective is
@@ -138,7 +142,7 @@ def _moving(rank: RankFrame, activity: ActivityFrame, seen: Witness, scene: Scen
 def _long_work(rank: RankFrame, seen: Witness, scene: Scene) -> Movement:
     """What takes long by its nature is an alibi without a limit only while bytes move."""
     work, seconds = rank.phase or "", rank.phase_age_seconds or 0.0
-    moves = _bytes_move(scene.frame.process(rank.pid))
+    moves = bytes_move(scene.frame.process(rank.pid))
     motion: Motion = "progress" if moves else "busy"
     return Movement(
         rank, motion, seconds, work=work, alibi_seconds=long_limit(rank, work), witness=seen
@@ -155,32 +159,11 @@ def _is_blocked(rank: RankFrame, activity: ActivityFrame, still: float, scene: S
     """It stands in something that no saving or evaluating needs for long, and nothing of it goes on."""
     if activity.wait in _BLOCKING:
         return True
-    if _goes_on(rank, scene):
+    if goes_on(rank, scene):
         return False
     if activity.wait == "lock":
         return True
     return activity.wait == "disk" and still >= DISK_SECONDS
-
-
-def _goes_on(rank: RankFrame, scene: Scene) -> bool:
-    """Its process or one of its children works, whatever its main thread does: loaders fetch ahead, and
-    help with nothing else."""
-    children = [scene.frame.process(pid) for pid in rank.workers]
-    helpers = [each for each in children if each is not None and each.name != _LOADER]
-    return any(map(_works, (scene.frame.process(rank.pid), *helpers)))
-
-
-def _works(process: ProcessFrame | None) -> bool:
-    if process is None:
-        return False
-    return _bytes_move(process) or (process.cpu_cores or 0.0) >= IDLE_CORES
-
-
-def _bytes_move(process: ProcessFrame | None) -> bool:
-    if process is None:
-        return False
-    moved = (process.read_bytes_per_second or 0.0) + (process.write_bytes_per_second or 0.0)
-    return moved >= MOVES_BYTES_PER_SECOND
 
 
 def _page_moves(rank: RankFrame) -> bool:

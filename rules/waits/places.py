@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
-from ...probes.model.rank_readings import Stack, StackFrameReading
+from ...probes.model.rank_readings import BusyLoop, Stack, StackFrameReading, StackReading
 from ..progress import is_overdue
-from .other_threads import is_left_alone, is_without_gil
+from .other_threads import is_left_alone, is_scheduled, is_without_gil
 
 _RENDEZVOUS = (
     ("torch/distributed/rendezvous.py", ""),
@@ -44,13 +44,18 @@ _LOCK_FILES = (
     ("portalocker/", ""),
     ("fasteners/", ""),
 )
+_PROMPTS = (
+    ("code.py", "interact"),
+    ("pdb.py", ""),
+    ("bdb.py", ""),
+    ("cmd.py", "cmdloop"),
+    ("IPython/terminal/", ""),
+)
 _GIVEN_WORK = (
+    *_PROMPTS,
     ("", "serve_forever"),
     ("asyncio/base_events.py", "run_forever"),
     ("asyncio/base_events.py", "_run_once"),
-    ("code.py", "interact"),
-    ("pdb.py", ""),
-    ("cmd.py", "cmdloop"),
     ("IPython/", ""),
     ("ipykernel/", ""),
     ("ray/_private/worker.py", "main_loop"),
@@ -65,10 +70,25 @@ _EXITS = (
     ("concurrent/futures/process.py", "_python_exit"),
 )
 _QUEUE = (("queue.py", "get"), ("multiprocessing/queues.py", "get"))
-_LONG_WORDS = re.compile(
-    r"evaluat|validat|(?:^|_)eval(?:_|$)|save|checkpoint|preprocess|download|tokeniz|rollout|generat"
-    r"|compil|dataset|export|upload",
-    re.IGNORECASE,
+_SERVES = (*_GIVEN_WORK, ("socket.py", "accept"), ("grpc/_server.py", ""))
+_FOR_A_THREAD = (("threading.py", "join"), ("threading.py", "wait"))
+_AWAITS_TASK = (
+    ("multiprocessing/connection.py", "recv"),
+    ("multiprocessing/connection.py", "recv_bytes"),
+)
+_DOWNLOADS = (
+    *(("http/client.py", name) for name in ("read", "read1", "readinto", "_safe_read")),
+    *(
+        ("http/client.py", name)
+        for name in ("_safe_readinto", "_read_chunked", "_readinto_chunked")
+    ),
+    ("urllib3/response.py", ""),
+)
+"""There the body of an answer is read that has begun to come. Its head may be long in coming: a worker
+that asks for work is answered when there is some."""
+_LONG_WORDS = (
+    r"(?i:evaluat|validat|(?:^|_)eval(?:_|$)|save|checkpoint|preprocess|download|tokeniz|rollout|generat"
+    r"|compil|dataset|export|upload)"
 )
 
 Places = tuple[tuple[str, str], ...]
@@ -83,10 +103,21 @@ class Witness(msgspec.Struct, frozen=True):
     given_work: bool = False
     finished: bool = False
     queue: bool = False
+    served: bool = False
+    """Another thread of it takes requests: whoever waits for its end waits for ever, and well."""
+    awaits_task: bool = False
+    """It reads what another process is to send it: a worker its next task."""
+    downloads: bool = False
+    prompt: bool = False
+    """Somebody is to type something: a prompt, a debugger."""
+    scheduled: bool = False
+    """Whoever could let its main thread go on sleeps for a time of its own."""
     left_alone: bool = False
     """No other Python thread is there that could let its main thread go on."""
     without_gil: bool = False
     """A thread that sleeps keeps the interpreter from it."""
+    busy_loop: bool = False
+    """It runs in a loop that only looks, or changes nothing but its own variables, for as long as it has run."""
     long_word: str = ""
     """The user's own function whose name is that of long work."""
     looked: bool = False
@@ -102,7 +133,12 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
     reading = frame.stacks_of(rank)
     if reading is None or not reading.main_stacks:
         return NOTHING
-    found = _read(reading.main_stacks[-1])
+    found = replace(
+        _read(reading.main_stacks[-1]),
+        busy_loop=loop_of(rank, frame) is not None,
+        scheduled=is_scheduled(reading),
+        served=_is_served(reading),
+    )
     if rank.phase_dumps is not None:
         loop = reading.file_loop
         return replace(
@@ -111,10 +147,33 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
             left_alone=is_left_alone(rank, frame),
             without_gil=is_without_gil(rank, frame),
         )
+    if _stands_there(rank, reading):
+        return found
     age = frame.monotonic_seconds - reading.monotonic_seconds
     if not is_overdue(rank) or age > (rank.step_age_seconds or 0.0):
-        return NOTHING
-    return Witness(long_word=found.long_word, looked=True)
+        return Witness(busy_loop=found.busy_loop)
+    return Witness(long_word=found.long_word, busy_loop=found.busy_loop, looked=True)
+
+
+def _stands_there(rank: RankFrame, reading: StackReading) -> bool:
+    """It has not woken up since that stack was taken."""
+    since = rank.activity.still_since_seconds if rank.activity else None
+    return since is not None and since <= reading.monotonic_seconds
+
+
+def _is_served(reading: StackReading) -> bool:
+    if not _any(_FOR_A_THREAD, reading.main_stacks[-1][:3]):
+        return False
+    return any(_any(_SERVES, each.frames) for each in reading.threads if not each.main)
+
+
+def loop_of(rank: RankFrame, frame: Frame) -> BusyLoop | None:
+    """The loop in which it was seen, where it has run without a pause ever since."""
+    reading, activity = frame.stacks_of(rank), rank.activity
+    since = activity.awake_since_seconds if activity else None
+    if reading is None or since is None or reading.monotonic_seconds < since:
+        return None
+    return reading.busy_loop
 
 
 @lru_cache(maxsize=512)
@@ -126,6 +185,9 @@ def _read(stack: Stack) -> Witness:
         given_work=_any(_GIVEN_WORK, stack),
         finished=_any(_EXITS, stack[-1:]),
         queue=_any(_QUEUE, stack[:3]),
+        awaits_task=_any(_AWAITS_TASK, stack[:4]),
+        downloads=_any(_DOWNLOADS, stack),
+        prompt=_any(_PROMPTS, stack),
         long_word=next((each.name for each in stack if _is_long(each)), ""),
         looked=True,
     )
@@ -143,4 +205,4 @@ def _fits(file: str, name: str, frame: StackFrameReading) -> bool:
 
 def _is_long(frame: StackFrameReading) -> bool:
     library = frame.file.startswith(("torch/", "<")) or "site-packages" in frame.file
-    return not library and _LONG_WORDS.search(frame.name) is not None
+    return not library and re.search(_LONG_WORDS, frame.name) is not None

@@ -34,7 +34,23 @@ UNITS = frozenset(
     ]
 )
 ACRONYMS = frozenset(
-    {"CPU", "D", "ECC", "Ethernet", "GPU", "NUMA", "NVLink", "PCIe", "RDMA", "TCP", "Xid"}
+    {
+        *(
+            "CPU",
+            "D",
+            "ECC",
+            "Ethernet",
+            "GPU",
+            "IMEX",
+            "NUMA",
+            "NVLink",
+            "NVSwitch",
+            "PCIe",
+            "RDMA",
+            "TCP",
+        ),
+        "Xid",
+    }
 )
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.id))
 
@@ -142,7 +158,7 @@ def test_find_takes_any_case() -> None:
 def test_find_suggests() -> None:
     with pytest.raises(UnknownRule, match="there is no rule HW2001; did you mean HW201"):
         find("HW2001")
-    with pytest.raises(UnknownRule, match=r"^there is no rule quux; rules are HST107, "):
+    with pytest.raises(UnknownRule, match=r"^there is no rule quux; gputop rules lists them"):
         find("quux")
 
 

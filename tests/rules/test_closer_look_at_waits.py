@@ -8,7 +8,8 @@ import pytest
 
 from gputop.rules.closer_look import standing
 
-from support.rules_scenes import play, rank_pid
+from support.rules_scenes import play
+from support.scene_readings import rank_pid
 from support.stall_scenes import FROM, LOOPING, SLEEPING, VICTIM, stall
 
 

@@ -12,8 +12,9 @@ from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.rule import Rule
 
-from support.rules_scenes import BEGAN, SPINNING, Changes, Script, play
-from support.rules_scenes import rank_pid as pid_of
+from support.rules_scenes import Changes, Script, play
+from support.scene_readings import BEGAN, SPINNING
+from support.scene_readings import rank_pid as pid_of
 from support.stall_scenes import VICTIM, frames, stall
 from support.wait_scenes import waits_for
 

@@ -12,7 +12,8 @@ from gputop.probes.model.gpu_readings import GpuReading
 from gputop.probes.model.host_readings import CgroupReading, HostReading
 from gputop.probes.model.process_readings import ProcessReading
 
-from support.rules_scenes import GPUS, LAUNCHER, SPINNING, Changes, Script, play, rank_pid
+from support.rules_scenes import Changes, Script, play
+from support.scene_readings import GPUS, LAUNCHER, SPINNING, rank_pid
 
 
 def optional(kind: type[msgspec.Struct]) -> list[str]:

@@ -16,7 +16,13 @@ from gputop.rules.device._clocks import peer_clock
 from gputop.rules.link._ports import same_role
 from gputop.rules.rule import peers_of
 
-from support.rules_scenes import GPUS, Changes, Script, evidence, play, port
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import GPUS, port
 from support.step_scenes import allocates
 from support.straggler_scenes import LATE, VICTIM, WAITS, only_victim, training
 

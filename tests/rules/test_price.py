@@ -13,7 +13,8 @@ from gputop.rules.finding import NO_PRICE, Finding
 from gputop.rules.rule import Rule
 
 from support.account_scenes import account
-from support.rules_scenes import GPUS, always, play
+from support.rules_scenes import always, play
+from support.scene_readings import GPUS
 from support.tui_watch import played
 
 _HOT = "hw thermal slowdown"

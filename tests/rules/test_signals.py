@@ -17,10 +17,12 @@ from gputop.probes.model.gpu_frames import GpuFrame
 from gputop.probes.model.host_frames import CgroupFrame, HostFrame, NetworkFrame, PressureFrame
 from gputop.probes.model.job_frames import RankFrame
 from gputop.probes.model.link_frames import PortFrame
+from gputop.probes.model.mount_frames import MountFrame
 from gputop.probes.model.probe_readings import AllocatorReading
 from gputop.probes.model.process_frames import ProcessFrame
 from gputop.probes.model.process_readings import LimitsReading
-from gputop.probes.model.signals import SIGNALS, UNITS, Signal, SignalOf, kept, signals_of
+from gputop.probes.model.signal_types import UNITS, Signal, SignalOf
+from gputop.probes.model.signals import SIGNALS, kept, signals_of
 from gputop.rules import catalogue
 from gputop.rules.catalogue import RULES
 from gputop.rules.history import ERROR_KINDS, History
@@ -40,6 +42,7 @@ FRAMES: dict[SignalOf, type[msgspec.Struct]] = {
     "cgroup": CgroupFrame,
     "pressure": PressureFrame,
     "limits": LimitsReading,
+    "mount": MountFrame,
     "port": PortFrame,
     "rank": RankFrame,
     "probe": ProbeFrame,
@@ -152,4 +155,5 @@ def test_the_table_loads_records_alone() -> None:
         [sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True
     )
     own = {name for name in done.stdout.split() if name.startswith("gputop.")}
-    assert own == {"gputop.probes", "gputop.probes.model", "gputop.probes.model.signals"}
+    model = "gputop.probes.model"
+    assert own == {"gputop.probes", model, f"{model}.signals", f"{model}.signal_types"}

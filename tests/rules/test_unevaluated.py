@@ -10,7 +10,14 @@ from gputop.rules.engine import Engine
 from gputop.rules.finding import Verdict
 from gputop.rules.rule import Rule, Scene
 
-from support.rules_scenes import Changes, always, healthy, play, sample, with_probes
+from support.rules_scenes import (
+    Changes,
+    always,
+    healthy,
+    play,
+    sample,
+    with_probes,
+)
 
 TEMPERATURE = {"temperature_celsius": None, "missing": {"temperature_celsius": "no permission"}}
 

@@ -18,11 +18,18 @@ from gputop.rules.history import History
 from gputop.rules.rule import Scene
 
 from support.replays import replay
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, frames, play, probe, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    frames,
+    play,
+)
+from support.scene_readings import BEGAN, GPUS, probe, rank_pid
 
 OTHER_METHODS = {
     "HST115": "the first that asks for the wait-for graph, which all rules about standing still share: "
     "stacks, threads and NCCL's RAS tell it too",
+    "ENV602": "the environment of the ranks tells all but the settings of their loaders",
 }
 """Rules that read what a probe tells, and say the same without one."""
 

@@ -7,7 +7,8 @@ import pytest
 from gputop.probes.model.gpu_readings import XidReading
 from gputop.rules.device._xid_codes import UNKNOWN_XID, XID_MEANINGS, xid_meaning
 
-from support.rules_scenes import UNIX, always, evidence, play, xid
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import UNIX, xid
 
 
 @pytest.mark.parametrize(

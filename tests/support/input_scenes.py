@@ -8,7 +8,8 @@ import msgspec
 
 from gputop.probes.model.probe_readings import LoaderReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, probe, worker_pid
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, probe, worker_pid
 
 
 def waits_for_data(

@@ -13,11 +13,12 @@ from gputop.probes.model.frame import Frame
 from gputop.rules.finding import Finding, NotEvaluated
 from gputop.tui.commands.diagnose import Report
 from gputop.tui.commands.doctor import Findings
+from gputop.tui.reports.comparison.comparison import Comparison
 from gputop.tui.reports.json_names import Changed
 from gputop.tui.reports.json_output import public_names
 
 FREE = re.compile(
-    r"missing|environment|instruments|hooks|entries|phase_samples|memory_bytes|memory_by_numa_node_bytes"
+    r"missing|ledger_ratios|environment|instruments|hooks|entries|phase_samples|memory_bytes|memory_by_numa_node_bytes"
     r"|counters.*|(gpu_)?phase(s|_ratios|_seconds|_duration_seconds)(_.*)?"
 )
 """Objects whose keys are names of somebody else: phases, variables, the kernel's counters."""
@@ -61,7 +62,7 @@ def kind_of(value: object) -> str:
 def public_list() -> list[str]:
     """``Record.name`` of each field that any command prints of our records."""
     records: dict[type[msgspec.Struct], None] = {}
-    for kind in (Frame, Finding, NotEvaluated, Report, Findings):
+    for kind in (Frame, Finding, NotEvaluated, Report, Findings, Comparison):
         _gather(kind, records)
     return sorted(
         {
@@ -77,10 +78,12 @@ def _gather(kind: Any, records: dict[type[msgspec.Struct], None]) -> None:
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         for each in typing.get_args(kind):
             _gather(each, records)
-    elif kind not in records and kind.__name__ != "RankHistory":
+    elif kind not in records:
         records[kind] = None
+        public = public_names(kind)
         for field in msgspec.structs.fields(kind):
-            _gather(field.type, records)
+            if public[field.name] is not None:
+                _gather(field.type, records)
 
 
 if __name__ == "__main__":

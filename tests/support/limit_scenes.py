@@ -7,7 +7,8 @@ from typing import Any
 
 from gputop.probes.model.process_readings import LimitsReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, rank_pid
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, rank_pid
 
 MIB = 1 << 20
 Values = dict[str, Any]

@@ -8,19 +8,25 @@ from typing import Any
 from gputop.probes.model.gpu_readings import NvlinkReading
 from gputop.probes.model.link_readings import GpuPathsReading, TopologyReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, probe
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, probe
 
 LINKS = 6
 
 
 def nvlinks(
-    second: float, down: Sequence[int] = (), count: int = LINKS, **errors: int
+    second: float,
+    down: Sequence[int] = (),
+    count: int = LINKS,
+    closed: Sequence[int] = (),
+    **errors: int,
 ) -> tuple[NvlinkReading, ...]:
     """Links to one switch; the errors are those of link 2."""
     return tuple(
         NvlinkReading(
             link=link,
             active=link not in down,
+            traffic_disabled=link in closed,
             remote="switch",
             remote_pci_bus_id="00000000:05:00.0",
             stamp_seconds=BEGAN + second,

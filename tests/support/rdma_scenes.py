@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from support.rules_scenes import Changes, Script, port
+from support.rules_scenes import Changes, Script
+from support.scene_readings import port
 
 Fields = Callable[[float], dict[str, Any]]
 

@@ -22,14 +22,16 @@ from gputop.probes.model.gpu_readings import (
     NvlinkReading,
     XidReading,
 )
-from gputop.probes.model.host_readings import CgroupReading, HostReading, PressureReading
-from gputop.probes.model.kernel_readings import KernelEventReading
+from gputop.probes.model.host_readings import PressureReading
+from gputop.probes.model.kernel_log import KernelLogReading
 from gputop.probes.model.link_readings import (
     GpuPathsReading,
+    ImexReading,
     PlacementReading,
     PortReading,
     TopologyReading,
 )
+from gputop.probes.model.mount_readings import MountReading
 from gputop.probes.model.probe_readings import ProbeReading
 from gputop.probes.model.process_readings import LimitsReading, ProcessReading
 from gputop.probes.model.rank_readings import (
@@ -45,16 +47,21 @@ from gputop.rules.engine import Engine
 from gputop.rules.finding import Evidence, Finding, Judgement
 
 from support.evidence_names import wrong_evidence
+from support.scene_readings import (
+    BEGAN,
+    GIB,
+    GPUS,
+    LAUNCHER,
+    UNIX,
+    WORKERS,
+    healthy_cgroup,
+    healthy_host,
+    probe,
+    process,
+    rank_pid,
+    worker_pid,
+)
 from support.unmeasured import unmeasured
-
-UNIX = 1_800_000_000.0
-BEGAN = 10_000.0
-"""Monotonic seconds at second 0 of every script."""
-GPUS = 8
-WORKERS = 1
-LAUNCHER = 900
-GIB = 1 << 30
-JOB_GROUP = "/job"
 
 DECLARED = {
     (rule.id, severity) for rule in RULES for severity in rule.severities or (rule.severity,)
@@ -81,8 +88,9 @@ class Changes:
     cgroup: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pressures: Sequence[PressureReading] = ()
     limits: Sequence[LimitsReading] = ()
+    mounts: Sequence[MountReading] = ()
     xids: Sequence[XidReading] = ()
-    kernel_events: Sequence[KernelEventReading] = ()
+    kernel_log: Sequence[KernelLogReading] = ()
     probes: Sequence[ProbeReading] = ()
     threads: Sequence[ThreadsReading] = ()
     stacks: Sequence[StackReading] = ()
@@ -94,6 +102,7 @@ class Changes:
     topology: TopologyReading | None = None
     gpu_paths: GpuPathsReading | None = None
     placements: Sequence[PlacementReading] = ()
+    imex: ImexReading | None = None
     boot_id: str = "a"
 
 
@@ -120,16 +129,6 @@ def with_probes(script: Script) -> Script:
     return probed
 
 
-def rank_pid(index: int) -> int:
-    """Of the rank on that GPU."""
-    return 1000 + index
-
-
-def worker_pid(index: int, number: int = 0) -> int:
-    """Of a worker of that rank."""
-    return 2000 + 10 * index + number
-
-
 def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
     """The sample of that second."""
     moment = BEGAN + second
@@ -146,12 +145,13 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
             if index not in changes.gone_gpus
         ),
         processes=tuple(_processes(moment, changes)),
-        cgroups=(_changed(_cgroup(moment), changes.cgroup),),
+        cgroups=(_changed(healthy_cgroup(moment), changes.cgroup),),
         pressures=tuple(changes.pressures),
         limits=tuple(changes.limits),
-        host=None if changes.host is None else _changed(_host(moment), changes.host),
+        mounts=tuple(changes.mounts),
+        host=None if changes.host is None else _changed(healthy_host(moment), changes.host),
         xids=tuple(changes.xids),
-        kernel_events=tuple(changes.kernel_events),
+        kernel_log=tuple(changes.kernel_log),
         probes=tuple(changes.probes),
         threads=tuple(changes.threads),
         stacks=tuple(changes.stacks),
@@ -162,6 +162,7 @@ def sample(second: float, changes: Changes, interval: float = 1.0) -> Sample:
         ports=tuple(changes.ports),
         topology=changes.topology,
         gpu_paths=changes.gpu_paths,
+        imex=changes.imex,
         placements=tuple(changes.placements),
     )
 
@@ -300,7 +301,10 @@ def _gpu(index: int, moment: float, changes: Changes) -> GpuReading:
         ),
         nvlink_rx_bytes=int(180e9 * moment),
         nvlink_tx_bytes=int(178e9 * moment),
+        fabric_state="completed",
+        fabric_health="healthy",
         ecc_uncorrected=0,
+        ecc_corrected=2,
         ecc_uncorrected_lifetime=3,
         remapped_rows_uncorrected=0,
         remap_pending=False,
@@ -314,27 +318,6 @@ def _gpu(index: int, moment: float, changes: Changes) -> GpuReading:
 
 def _on_gpu(pid: int, memory: int | None, sm: float | None = 0.9) -> GpuProcessReading:
     return GpuProcessReading(pid=pid, memory_bytes=memory, sm_ratio=sm)
-
-
-def process(pid: int, moment: float, **fields: Any) -> ProcessReading:
-    """A process that has run for long, with half a core busy."""
-    given: dict[str, Any] = {
-        "pid": pid,
-        "monotonic_seconds": moment,
-        "start_time_seconds": 5000.0,
-        "parent_pid": 1,
-        "user": "ada",
-        "name": "python",
-        "command": ("python", "train.py"),
-        "state": "S",
-        "cpu_seconds": 0.5 * moment,
-        "run_delay_seconds": 0.0,
-        "voluntary_switches": int(200 * moment),
-        "read_bytes": int(1e6 * moment),
-        "allowed_cpus": 96,
-        "cgroup": JOB_GROUP,
-    }
-    return ProcessReading(**{**given, **fields})
 
 
 def _processes(moment: float, changes: Changes) -> Iterable[ProcessReading]:
@@ -379,118 +362,3 @@ def _job(moment: float, changes: Changes) -> Iterable[ProcessReading]:
             )
             own = changes.processes.get(worker.pid)
             yield _changed(worker, changes.every_worker, own)
-
-
-def _host(moment: float) -> HostReading:
-    return HostReading(
-        monotonic_seconds=moment,
-        cpus=96,
-        cpu_busy_seconds=36 * moment,
-        cpu_iowait_seconds=0.1 * moment,
-        cpu_total_seconds=96 * moment,
-        load_1m=40.0,
-        memory_total_bytes=1000 * GIB,
-        memory_available_bytes=600 * GIB,
-        swap_in_bytes=0,
-        swap_out_bytes=0,
-        pressure_cpu_some_seconds=0.02 * moment,
-        pressure_memory_some_seconds=0.0,
-        pressure_io_some_seconds=0.01 * moment,
-        pressure_io_full_seconds=0.0,
-        disks=(),
-        networks=(),
-        tcp_sent_segments=int(5000 * moment),
-        tcp_retransmitted_segments=int(0.5 * moment),
-    )
-
-
-def _cgroup(moment: float) -> CgroupReading:
-    return CgroupReading(
-        path=JOB_GROUP,
-        version=2,
-        monotonic_seconds=moment,
-        cpu_periods=int(10 * moment),
-        cpu_throttled_periods=0,
-        cpu_throttled_seconds=0.0,
-        memory_used_bytes=300 * GIB,
-        oom_kills=0,
-    )
-
-
-SPINNING: Mapping[str, Any] = {
-    "utilization_ratio": 1.0,
-    "sm_active_ratio": 0.03,
-    "power_watts": 141.0,
-    "sm_clock_hertz": 1980e6,
-    "pcie_rx_bytes": 10**12,
-    "pcie_tx_bytes": 10**12,
-    "nvlink_rx_bytes": 10**12,
-    "nvlink_tx_bytes": 10**12,
-}
-"""A GPU in a collective that somebody never joins."""
-
-IDLE: Mapping[str, Any] = {
-    **SPINNING,
-    "utilization_ratio": 0.0,
-    "sm_active_ratio": 0.0,
-    "power_watts": 118.0,
-}
-"""A GPU whose rank gives it nothing to do."""
-
-
-def xid(second: float, code: int, gpu: int | None = 3, **fields: Any) -> XidReading:
-    """An Xid at that second."""
-    return XidReading(time_seconds=UNIX + second, code=code, gpu_index=gpu, **fields)
-
-
-def probe(index: int, second: float, phase: str, age: float) -> ProbeReading:
-    """What the probe in the rank on that GPU tells."""
-    return ProbeReading(
-        monotonic_seconds=BEGAN + second,
-        pid=rank_pid(index),
-        start_time_seconds=5001.0,
-        phase=phase,
-        phase_monotonic_seconds=BEGAN + second - age,
-    )
-
-
-def port(second: float, number: int = 0, **fields: Any) -> PortReading:
-    """A port of 400 Gbit/s that carries 24 GB/s each way and has no trouble."""
-    given: dict[str, Any] = {
-        "monotonic_seconds": BEGAN + second,
-        "device": f"mlx5_{number}",
-        "port": 1,
-        "driver": "mlx5_core",
-        "model": "MT4129",
-        "link_layer": "infiniband",
-        "state": "active",
-        "physical_state": "linkup",
-        "rate_bytes_per_second": 50e9,
-        "lanes": 4,
-        "speed": "NDR",
-        "data_counter_bits": 64,
-        "rx_bytes": int(24e9 * (BEGAN + second)),
-        "tx_bytes": int(24e9 * (BEGAN + second)),
-        "rx_packets": int(6e6 * (BEGAN + second)),
-        "tx_packets": int(6e6 * (BEGAN + second)),
-        "wait_ticks": 0,
-        "counters": {"symbol_error": 0, "out_of_sequence": 0},
-    }
-    return PortReading(**{**given, **fields})
-
-
-def on_many_nodes(world_size: int = 32, **more: str) -> Mapping[int, Mapping[str, Any]]:
-    """The ranks of a job of which this node has eight, and their workers, who have the same variables."""
-    changes: dict[int, Mapping[str, Any]] = {}
-    for index in range(GPUS):
-        environment = {
-            "RANK": str(index),
-            "LOCAL_RANK": str(index),
-            "WORLD_SIZE": str(world_size),
-            "MASTER_ADDR": "node1",
-            "MASTER_PORT": "29500",
-            **more,
-        }
-        for pid in (rank_pid(index), *(worker_pid(index, number) for number in range(WORKERS))):
-            changes[pid] = {"environment": environment}
-    return changes

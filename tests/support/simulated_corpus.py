@@ -80,6 +80,11 @@ def _key(finding: Finding) -> str:
     return f"{finding.id} {finding.name} ({subject_text(finding.subject)})"
 
 
+def _counts(finding: Finding, scenario: Scenario) -> bool:
+    """Information is no alarm; but it may be all that there is to say."""
+    return finding.severity != "info" or finding.id in scenario.finds[:1]
+
+
 def told(finding: Finding) -> tuple[str, str, str]:
     """Rule, severity, and whom it is about."""
     return (finding.id, finding.severity, subject_text(finding.subject))
@@ -101,7 +106,7 @@ def watched(name: str, minutes: float = MINUTES, look_seconds: float = LOOK_SECO
             early = chance.uniform(-_UNEVEN_RATIO, _UNEVEN_RATIO)
             elapsed = (number + early) * look_seconds - BEFORE_SECONDS
             frame = _next(frame, node, elapsed, look_seconds, cache_)
-            active = [each for each in engine.judge(frame).active if each.severity != "info"]
+            active = [each for each in engine.judge(frame).active if _counts(each, scenario)]
             assert not engine.broken, (name, engine.broken)
             now = {_key(each) for each in active if each.explained_by is None}
             for what in now - before:

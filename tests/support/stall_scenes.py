@@ -17,16 +17,12 @@ from gputop.probes.model.rank_readings import (
 )
 
 from support.rules_scenes import (
-    BEGAN,
-    GPUS,
     Changes,
     Played,
     Script,
     play,
-    probe,
-    rank_pid,
-    worker_pid,
 )
+from support.scene_readings import BEGAN, GPUS, probe, rank_pid, worker_pid
 
 FROM = 5.0
 """Second at which the fault begins."""

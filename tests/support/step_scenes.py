@@ -9,7 +9,8 @@ import msgspec
 
 from gputop.probes.model.probe_readings import AllocatorReading, ProbeReading, StepReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, probe
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, GPUS, probe
 
 FIRST_STEP = 1000
 Shares = Mapping[str, float]

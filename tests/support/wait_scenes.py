@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from gputop.probes.model.process_readings import ProcessReading
+from gputop.probes.model.rank_readings import StackThreadReading
 from gputop.probes.model.wait_readings import (
     HolderPart,
     HolderReading,
@@ -13,7 +16,9 @@ from gputop.probes.model.wait_readings import (
     WaitReading,
 )
 
-from support.rules_scenes import BEGAN, rank_pid
+from support.rules_scenes import Changes, Script
+from support.scene_readings import BEGAN, rank_pid
+from support.stall_scenes import VICTIM
 
 
 def holder(pid: int, part: HolderPart = "holds", **fields: Any) -> HolderReading:
@@ -55,3 +60,19 @@ def child_of(rank: int, second: float, pid: int, **fields: Any) -> ProcessReadin
         parent_pid=rank_pid(rank),
         **(given | fields),
     )
+
+
+def with_threads(script: Script, *threads: StackThreadReading, **fields: Any) -> Script:
+    """The same; the dumps of the first rank and of the victim have these threads."""
+
+    def dumped(second: float) -> Changes:
+        changes = script(second)
+        changes.stacks = [
+            msgspec.structs.replace(each, threads=threads, **fields)
+            if each.pid in (rank_pid(0), rank_pid(VICTIM))
+            else each
+            for each in changes.stacks
+        ]
+        return changes
+
+    return dumped

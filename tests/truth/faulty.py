@@ -35,8 +35,29 @@ WAYS: dict[str, tuple[str, ...]] = {
     "killed_child": _CHILD,
     "dead_writer": _CHILD,
     "spin": ("RUN406", "spin", "loop"),
+    "stopped_program": ("RUN423", "stopped"),
+    "stopped_compiler": ("RUN423", "stopped"),
+    "full_queue": ("RUN406", r"\block\b", "queue"),
+    "lock_of_the_dead": ("RUN406", r"\block\b"),
+    "future": ("RUN406", "socket", "thread"),
+    "name_server": ("HST125", "socket", "waits for something"),
+    "stalled_download": ("HST125", "socket"),
+    "backs_off": ("RUN406", "looks for again"),
+    "forgotten_breakpoint": ("prompt", "terminal", "debugger"),
+    "joined_process": ("another program", r"\bchild"),
+    "program_that_ends_not": ("another program", r"\bchild"),
+    "dead_thread_beside_others": ("RUN406", "thread.*(died|ended|dead)", r"\block\b", "queue"),
+    "tries_for_ever": ("RUN406", "spin", "loop"),
+    "never_converges": ("RUN406", "spin", "loop"),
 }
 """Of each way to stand still, what its first finding may be: ids, or words of its name and text."""
+
+
+_ONE_OF_TWO_ONLY = (
+    *("stopped_program", "stopped_compiler", "name_server", "backs_off", "forgotten_breakpoint"),
+    *("joined_process", "program_that_ends_not"),
+)
+"""Of one process alone nothing tells that it is a fault."""
 
 
 def _alone() -> list[Case]:
@@ -50,6 +71,7 @@ def _alone() -> list[Case]:
             announced=True,
         )
         for way, causes in WAYS.items()
+        if way not in _ONE_OF_TWO_ONLY
     ]
 
 
@@ -160,6 +182,15 @@ FAULTY: tuple[Case, ...] = (
     _meeting("killed", ("RUN424",)),
     replace(_meeting("killed", ("RUN424",)), name="meeting: killed while watched", announced=True),
     replace(_meeting("straggles", ("RUN407",), ranks=2), waited_for=False),
+    Case(
+        name="one of two: slower by what it waits for",
+        job="hung.odd_sleeps_in_every_step",
+        faulty=True,
+        ranks=2,
+        culprits=(1,),
+        causes=("RUN407",),
+        launcher="mpirun",
+    ),
     Case(
         name="one of two: stop",
         job="hung.odd_stop",

@@ -25,6 +25,15 @@ class Judged(Message):
         return isinstance(message, Judged)
 
 
+class LookedBack(Message):
+    """A moment of the past has been worked out; ``None``: it is not kept any more."""
+
+    def __init__(self, moment: float, judgement: Judgement | None) -> None:
+        super().__init__()
+        self.moment = moment
+        self.judgement = judgement
+
+
 class Ended(Message):
     """Nothing will come any more."""
 

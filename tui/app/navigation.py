@@ -67,6 +67,10 @@ def _screen(name: str, selected: Target | None) -> Screen[None] | None:
         from ..screens.stack_screen import StackScreen
 
         return StackScreen()
+    if name == "host":
+        from ..screens.host_screen import HostScreen
+
+        return HostScreen()
     if name == "findings":
         from ..screens.finding_screen import FindingScreen
 

@@ -9,12 +9,12 @@ from ..drawing import format
 if TYPE_CHECKING:
     from ...probes.feeds.replay import ReplayFeed
 
-ACTIONS = frozenset({"seek", "seek_finding", "speed"})
+ACTIONS = frozenset({"seek_finding", "speed"})
 
 
-def seek(replay: ReplayFeed | None, seconds: float) -> str:
+def seek(replay: ReplayFeed, seconds: float) -> str:
     """Go so far back or on."""
-    return "" if replay is None else f"at {format.clock(replay.seek(seconds))}"
+    return f"at {format.clock(replay.seek(seconds))}"
 
 
 def seek_finding(replay: ReplayFeed | None) -> str:

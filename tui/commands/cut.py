@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...probes.feeds.protocol import FeedError
-from ...probes.recording.block import encode
+from ...probes.recording.block import Entry
 from ...probes.recording.segment import RecordingError, SegmentWriter
-from ...probes.recording.writer import Blocks
+from ...probes.recording.writer import blocks_of
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say
 from ..drawing import format
-from .recorded import moment, opened
+from .recorded import nothing_between, opened, span
 
 
 def cut(options: Namespace) -> int:
@@ -21,35 +23,41 @@ def cut(options: Namespace) -> int:
         recording = opened(options.source)
     except FeedError as error:
         return complain(str(error), COULD_NOT_LOOK)
-    begin = moment(options.begin, recording) if options.begin else recording.first_seconds
-    end = moment(options.end, recording) if options.end else recording.last_seconds
+    begin, end = span(options.begin, options.end, recording)
     output = Path(options.output)
-    made = output.with_name(f".{output.name}.part") if options.force else output
-    count, blocks = 0, Blocks()
     try:
-        entries = recording.entries(begin, end)
-        first = next(entries, None)
-        if first is None:
-            return complain(f"{options.source} has nothing from then to then", COULD_NOT_LOOK)
-        made.unlink(missing_ok=True) if options.force else None
-        writer = SegmentWriter(made)
-        try:
-            for entry in (first, *entries):
-                full = blocks.add(entry)
-                count += 1
-                if full is not None:
-                    writer.append(encode(full))
-            last = blocks.take()
-            if last is not None:
-                writer.append(encode(last))
-        finally:
-            writer.close()
-        if options.force:
-            made.replace(output)
+        count, size = _copied(recording.entries(begin, end), output, replace=options.force)
     except RecordingError as error:
-        more = "; --force replaces it" if not options.force and output.exists() else ""
+        more = "; --force replaces it" if not options.force and output.is_file() else ""
         return complain(f"{error}{more}", COULD_NOT_LOOK)
     except OSError as error:
         return complain(f"{output}: {error.strerror}", COULD_NOT_LOOK)
-    say(f"{output}: {count} samples and marks, {format.quantity(float(writer.bytes), 'bytes')}")
+    if not size:
+        return complain(nothing_between(options.source, begin, end, recording), COULD_NOT_LOOK)
+    say(f"{output}: {count} samples and marks, {format.quantity(float(size), 'bytes')}")
     return OK
+
+
+def _copied(entries: Iterator[Entry], output: Path, *, replace: bool) -> tuple[int, int]:
+    """Write them to a file, which is whole or not there; how many they were, and its bytes.
+
+    Raises:
+        RecordingError: when they cannot be read or written.
+        OSError: when the file that is there cannot be replaced.
+    """
+    made = output.with_name(f".{output.name}.part") if replace else output
+    if replace:
+        made.unlink(missing_ok=True)  # of one that was killed
+    writer = SegmentWriter(made)
+    numbers = itertools.count()
+    try:
+        for block in blocks_of(entry for entry, _ in zip(entries, numbers, strict=False)):
+            writer.append(block)
+        if replace and writer.bytes:
+            made.replace(output)
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    finally:
+        writer.close()
+    return next(numbers), writer.bytes

@@ -45,16 +45,7 @@ def examine(options: Namespace) -> int:
     except FeedError as error:
         complain(str(error))
         sample = None
-    rank = _rank_of(pid, sample) if pid is not None and sample else None
-    examined = pid if rank is None else rank
-    found = Findings(
-        pid=pid,
-        rank_pid=rank,
-        access_methods=tuple(
-            access_methods_of(examined) if examined is not None else access_methods_here()
-        ),
-        sources=statuses(sample) if sample else (),
-    )
+    found = findings_of(pid, sample)
     if options.format == "json":
         say_json(as_json(found, sample))
     else:
@@ -66,6 +57,19 @@ def examine(options: Namespace) -> int:
     ):
         return OK
     return complain(_why_no_gpu(found.sources), COULD_NOT_LOOK)
+
+
+def findings_of(pid: int | None, sample: Sample | None) -> Findings:
+    """What is open of a process, or of this machine alone, with how the sources of a sample fared."""
+    rank = _rank_of(pid, sample) if pid is not None and sample else None
+    examined = pid if rank is None else rank
+    methods = access_methods_of(examined) if examined is not None else access_methods_here()
+    return Findings(
+        pid=pid,
+        rank_pid=rank,
+        access_methods=tuple(methods),
+        sources=statuses(sample) if sample else (),
+    )
 
 
 def as_json(found: Findings, sample: Sample | None) -> bytes:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from argparse import Namespace
 from pathlib import Path
-from types import FrameType
 
 from ...probes.feeds.protocol import Feed, FeedError
 from ...probes.feeds.tapped import TappedFeed
+from ...probes.recording.lock import NodeLock
 from ...probes.recording.segment import RecordingError
 from ...probes.recording.writer import Recorder
 from ...rules.engine import Engine
+from ..console.ended_by_signals import EndedBySignals
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say
 from ..drawing import format
@@ -24,15 +24,17 @@ _SAY_SECONDS = 60.0
 
 def record(feed: Feed, engine: Engine, options: Namespace) -> int:
     """Until it is interrupted, or the time is over; returns the exit code."""
+    name = Path(options.recording)
     try:
-        recorder = Recorder(Path(options.recording), options.max_size)
+        lock = None if feed.simulated else NodeLock(f"to {name.absolute()}")
+        recorder = Recorder(name, options.max_size, options.keep)
     except RecordingError as error:
         feed.close()
         return complain(str(error), COULD_NOT_LOOK)
     watch = Watch(TappedFeed(feed, recorder.add), engine, options.pid)
     say(f"gputop records to {options.recording}-*.gtop; Ctrl+C ends it")
     try:
-        with _EndedBySignals():
+        with EndedBySignals():
             _watch(watch, recorder, options.seconds)
     except KeyboardInterrupt:
         pass  # this is how it ends
@@ -41,6 +43,8 @@ def record(feed: Feed, engine: Engine, options: Namespace) -> int:
     finally:
         watch.close()
         whole = recorder.close()
+        if lock is not None:
+            lock.close()
     return _tell(recorder, whole=whole)
 
 
@@ -70,20 +74,3 @@ def _tell(recorder: Recorder, *, whole: bool) -> int:
         why = recorder.error or "the disk was too slow"
         return complain(f"{lost} are not in it: {why}", COULD_NOT_LOOK)
     return OK
-
-
-class _EndedBySignals:
-    """TERM and HUP end it as Ctrl+C does, so that the last block is written."""
-
-    def __enter__(self) -> None:
-        self._before = {
-            number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)
-        }
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

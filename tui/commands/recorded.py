@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ...probes.feeds.protocol import FeedError
 from ...probes.feeds.replay import PAST_SECONDS, ReplayFeed
+from ...probes.recording.capsule import unpacked
 from ...probes.recording.recording import Recording
 from ...probes.recording.segment import RecordingError
 from ..console.errors import UsageError
@@ -34,8 +35,7 @@ def recorded(options: Namespace) -> ReplayFeed:
     if options.at:
         at = moment(options.at, recording)
     if not recording.first_seconds <= at <= recording.last_seconds:
-        span = f"{_local(recording.first_seconds)} to {_local(recording.last_seconds)}"
-        raise FeedError(f"{options.source} has nothing of {_local(at)}: it goes from {span}")
+        raise FeedError(f"{options.source} has nothing of {_local(at)}: {_span(recording)}")
     if options.command == "replay":
         return ReplayFeed(recording, at, speed=options.speed)
     past = PAST_SECONDS
@@ -45,15 +45,42 @@ def recorded(options: Namespace) -> ReplayFeed:
 
 
 def opened(name: str) -> Recording:
-    """The recording of that name, or in that file.
+    """The recording of that name, in that file, or in that capsule.
 
     Raises:
         FeedError: where there is none.
     """
+    path = Path(name)
     try:
-        return Recording(Path(name))
+        inside = unpacked(path)
+        recording = Recording(inside or path)
     except RecordingError as error:
         raise FeedError(str(error)) from error
+    if inside is not None:
+        recording.unreadable = [each.replace(str(inside), name) for each in recording.unreadable]
+    return recording
+
+
+def span(begin: str | None, end: str | None, recording: Recording) -> tuple[float, float]:
+    """Unix times of what of a recording is meant, both in words; where none are given, all of it.
+
+    Raises:
+        UsageError: where they are none, or in the wrong order.
+    """
+    first = moment(begin, recording) if begin else recording.first_seconds
+    last = moment(end, recording) if end else recording.last_seconds
+    if first > last:
+        raise UsageError(f"{_local(first)} is after {_local(last)}: nothing lies between")
+    return first, last
+
+
+def nothing_between(source: str, begin: float, end: float, recording: Recording) -> str:
+    """Why a part of a recording is empty: one sentence."""
+    return f"{source} has nothing from {_local(begin)} to {_local(end)}: {_span(recording)}"
+
+
+def _span(recording: Recording) -> str:
+    return f"it goes from {_local(recording.first_seconds)} to {_local(recording.last_seconds)}"
 
 
 def moment(text: str, recording: Recording) -> float:
@@ -69,9 +96,14 @@ def moment(text: str, recording: Recording) -> float:
     if clock and int(clock[1]) < 24 and int(clock[2]) < 60:
         return _on_its_day(int(clock[1]), int(clock[2]), float(clock[3] or 0), recording)
     try:
-        return datetime.fromisoformat(text).timestamp()
+        found = datetime.fromisoformat(text)
+        seconds = found.timestamp()
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(f"{text!r} is no time: {_TIME_HELP}") from error
+    if found.tzinfo is None:
+        # Whoever hands a recording over lives by another clock, perhaps.
+        raise UsageError(f"{text!r} has no zone: add Z for UTC, or an offset such as +01:00")
+    return seconds
 
 
 def _on_its_day(hour: int, minute: int, second: float, recording: Recording) -> float:

@@ -10,6 +10,7 @@ import msgspec
 
 from ...probes.feeds.protocol import FeedError
 from ...rules.finding import Judgement
+from ...rules.suggestion import suggestion
 from ..console.errors import UsageError
 from ..console.exits import COULD_NOT_LOOK, OK, complain
 from ..console.output import say
@@ -22,12 +23,12 @@ KINDS = ("frames", "ranks", "gpus", "findings")
 
 def stream(watch: Watch, options: Namespace) -> int:
     """Until it is interrupted, or there were so many looks; returns the exit code."""
-    fields = tuple(filter(None, (options.fields or "").split(",")))
+    fields = _fields(options.fields, options.what)
     looks = 0
     try:
         for judgement in watch.judgements():
             for line in lines(judgement, options.what):
-                say(msgspec.json.encode(_chosen(line, fields, options.what)).decode())
+                say(msgspec.json.encode(_chosen(line, fields)).decode())
             looks += 1
             if options.count is not None and looks >= options.count:
                 break
@@ -70,17 +71,25 @@ _RECORDS: Mapping[str, Callable[[Judgement, Output], Iterator[Line]]] = {
 }
 
 
-def _chosen(line: Line, fields: Sequence[str], what: str) -> Line:
-    """Those fields alone, and when and where they are of.
+def _fields(words: str | None, what: str) -> tuple[str, ...]:
+    """The fields that were asked for.
 
     Raises:
-        UsageError: where there is no such field.
+        UsageError: where lines of that kind have no such field, whether or not one is ever printed.
     """
+    chosen = tuple(filter(None, (words or "").split(",")))
+    if chosen:
+        from ..reports.json_types import line_type
+
+        known = [field.encode_name for field in msgspec.structs.fields(line_type(what))]
+        for field in chosen:
+            if field not in known:
+                raise UsageError(f"{what} have no field {field!r}{suggestion(field, known)}")
+    return chosen
+
+
+def _chosen(line: Line, fields: Sequence[str]) -> Line:
+    """Those fields alone, and when and where they are of; all without any."""
     if not fields:
         return line
-    unknown = next((field for field in fields if field not in line), None)
-    if unknown is not None:
-        from ...rules.suggestion import suggestion
-
-        raise UsageError(f"{what} have no field {unknown!r}{suggestion(unknown, list(line))}")
     return {name: line[name] for name in ("timestamp_seconds", "node", *fields)}

@@ -13,7 +13,9 @@ from ...probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
 LONGEST_SECONDS = 3600.0
 _PID_DIGITS = 9
 _MOST_PORT = 65535
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?")
+_SIZE = r"(\d+(?:\.\d+)?)([kKmMgGtT]?)B?"
+_SPAN = r"([0-9]+(?:\.[0-9]+)?)([smhd])"
+_SPAN_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _FACTORS = {"": 1, "K": 1000, "M": 1000**2, "G": 1000**3, "T": 1000**4}
 _LEAST_BYTES = 1000**2
 
@@ -78,14 +80,30 @@ def address(text: str) -> tuple[str, int]:
     return host or "0.0.0.0", int(port)
 
 
+def file(text: str) -> str:
+    """A path that ends in the name of a file."""
+    if "\0" in text or text.rpartition("/")[2] in ("", ".", ".."):
+        raise argparse.ArgumentTypeError(f"{text!r} names no file")
+    return text
+
+
 def size(text: str) -> int:
     """``500M``, ``2G`` or a number of bytes: at least a megabyte."""
-    found = _SIZE.fullmatch(text)
+    found = re.fullmatch(_SIZE, text)
     number = int(float(found[1]) * _FACTORS[found[2].upper()]) if found else 0
     if number < _LEAST_BYTES:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no size of a megabyte or more, such as 500M or 2G"
         )
+    return number
+
+
+def span(text: str) -> float:
+    """``90m``, ``24h`` or ``7d``, in seconds: at least a minute."""
+    found = re.fullmatch(_SPAN, text)
+    number = float(found[1]) * _SPAN_SECONDS[found[2]] if found else 0.0
+    if not 60.0 <= number <= 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90m, 24h or 7d")
     return number
 
 
@@ -105,3 +123,14 @@ def count(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 10**9:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)
+
+
+def tolerance(text: str) -> float:
+    """``0.1`` or ``10%``, as a ratio."""
+    try:
+        number = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
+    except ValueError:
+        number = float("nan")
+    if not 0.0 <= number <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1, such as 0.1 or 10%")
+    return number

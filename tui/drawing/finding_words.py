@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
-from ...probes.model.signals import UNITS, signal_named
+from ...probes.model.signal_types import UNITS
+from ...probes.model.signals import signal_named
 from ...probes.model.vocabulary import Origin
 from ...rules.finding import Evidence, Finding, NotEvaluated, PriceBasis, Subject
 from . import format
@@ -24,7 +25,7 @@ _BASES: dict[PriceBasis, str] = {
     "symptom": "by what it explains",
 }
 _HOUR_SECONDS = 3600.0
-_CONTAINER_ID = re.compile(r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])")
+_CONTAINER_ID = r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])"
 """Of 64 digits, of which the runtimes themselves show the first twelve."""
 _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
 
@@ -83,12 +84,12 @@ def subject_text(subject: Subject) -> str:
 def group_text(path: str) -> str:
     """A control group; that of a container begins there, as ``docker-8f3c1d9a5be2``."""
     parts = path.split("/")
-    at = next((at for at, part in enumerate(parts) if _CONTAINER_ID.search(part)), None)
+    at = next((at for at, part in enumerate(parts) if re.search(_CONTAINER_ID, part)), None)
     if at is None:
         return path
-    bare = _CONTAINER_ID.fullmatch(parts[at]) is not None
+    bare = re.fullmatch(_CONTAINER_ID, parts[at]) is not None
     named = parts[max(0, at - bare) :]
-    return _CONTAINER_ID.sub(r"\1", "/".join(named)).lstrip("/")
+    return re.sub(_CONTAINER_ID, r"\1", "/".join(named)).lstrip("/")
 
 
 def name_within(finding: Finding, cells: int) -> str:

@@ -57,7 +57,7 @@ def why_processes_unread(frame: Frame) -> str:
     if frame.starvation is not None:
         return starved_sentence(frame.starvation)
     if source is None:
-        return "the processes of this machine were left out"
+        return "the processes were left out"
     return f"processes: {source.reason or source.status}"
 
 

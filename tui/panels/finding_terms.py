@@ -12,13 +12,13 @@ LINE_TERMS = (
         "prove it. The same on several GPUs or ranks is one line.",
     ),
     Term(
-        "explains:", "Symptoms of the finding above: mended with it, and not counted on their own."
+        "explains:", "Symptoms of the finding above: fixed with it, and not counted on their own."
     ),
     Term(
         "costs",
-        "Its price: the share of the time of those who pay for it that would be won if it went away, and "
-        "so far in GPU-hours. It is worked out by its rule, read from the ledger, or that of its dearest "
-        "symptom; within a severity the dearest comes first.",
+        "Its price: the share of the affected ranks' or GPUs' time that is lost to it, over the last "
+        "minute, and the GPU-hours so far. Worked out by its rule, read from the ledger, or that of its "
+        "most expensive symptom; within a severity the most expensive finding comes first.",
     ),
     Term("next:", "What to do first. Key 6 has the whole runbook."),
     Term("pending", "Not certain yet: it must last for some time before it counts."),
@@ -41,9 +41,9 @@ LIST_TERMS = (
     ),
     Term(
         "costs",
-        "Its price: the share of the time of those who pay for it that would be won if it went away, and "
-        "so far in GPU-hours. It is worked out by its rule, read from the ledger, or that of its dearest "
-        "symptom; within a severity the dearest comes first.",
+        "Its price: the share of the affected ranks' or GPUs' time that is lost to it, over the last "
+        "minute, and the GPU-hours so far. Worked out by its rule, read from the ledger, or that of its "
+        "most expensive symptom; within a severity the most expensive finding comes first.",
     ),
     Term(
         "cannot be priced", "Nothing that is read tells how much time it takes; the reason follows."

@@ -9,7 +9,9 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.gpu_readings import NvlinkReading, XidReading
 from ...probes.model.missing_reasons import NOT_OFFERED, NOT_SUPPORTED
-from ...probes.model.signals import SignalOf, signal_named, signals_of
+from ...probes.model.signal_types import SignalOf
+from ...probes.model.signals import signal_named, signals_of
+from ...probes.model.vocabulary import FABRIC_JOINED, FABRIC_WELL
 from ...rules.device._xid_codes import xid_meaning
 from ..drawing import format
 from ..drawing.finding_words import words_of
@@ -19,6 +21,8 @@ from .link_cells import rate_spans
 from .process_table import role_of
 
 _LABEL = 21
+_MOST_LINES = 4
+_HALF_A_DAY_SECONDS = 43200.0
 Fact = tuple[str, str, str]
 """Label, value, role."""
 Group = tuple[str, Callable[[], Iterable[Fact]]]
@@ -30,6 +34,7 @@ def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
     groups: list[Group] = [
         ("Identity", lambda: _identity(gpu)),
         ("Xids", lambda: _xids(gpu, frame)),
+        ("Kernel log", lambda: _kernel_log(gpu, frame)),
         ("Limits", lambda: _limits(gpu)),
         ("Other", lambda: signal_facts(gpu, "gpu")),
         ("Links", lambda: _links(gpu)),
@@ -41,7 +46,7 @@ def fact_lines(gpu: GpuFrame, frame: Frame, width: int) -> list[Line]:
     if (
         gpu.status in ("lost", "failed") or not gpu.ever_read
     ):  # its title says so: there is nothing to be read but who it was
-        del groups[2:]
+        del groups[3:]
     return grouped_lines(groups, width)
 
 
@@ -104,6 +109,7 @@ def _limits(gpu: GpuFrame) -> Iterable[Fact]:
     clocks = format.quantity(gpu.sm_clock_max_hertz, "hertz")
     applied = format.quantity(gpu.sm_clock_application_hertz, "hertz")
     yield "SM clock", f"{clocks} {DOT} application {applied}", "text"
+    yield "memory clock", _memory_clock(gpu), "text"
     reasons = gpu.throttle_reasons
     held = DASH if reasons is None else ", ".join(reasons) or "nothing"
     yield "clocks held by", held, "text" if not reasons else "strong"
@@ -118,13 +124,26 @@ def _limits(gpu: GpuFrame) -> Iterable[Fact]:
     yield "BAR1", bar1, "text"
 
 
+def _memory_clock(gpu: GpuFrame) -> str:
+    now = format.quantity(gpu.memory_clock_hertz, "hertz")
+    state = DASH if gpu.performance_state is None else f"P{gpu.performance_state}"
+    most = format.quantity(gpu.memory_clock_max_hertz, "hertz")
+    return f"{now} of {most} {DOT} {state}"
+
+
 def _links(gpu: GpuFrame) -> Iterable[Fact]:
     now = f"gen {_word(gpu.pcie_generation)} {TIMES}{_word(gpu.pcie_width)}"
     most = f"gen {_word(gpu.pcie_generation_max)} {TIMES}{_word(gpu.pcie_width_max)}"
     role = "text" if now == most or gpu.pcie_width_max is None else "warm"
     limit = format.quantity(gpu.pcie_limit_bytes_per_second, "bytes_per_second")
     yield "PCIe", f"{now} of {most} {DOT} {limit}", role
-    yield "PCIe replays", _word(gpu.pcie_replays), "text"
+    replays = gpu.pcie_replays_per_second
+    now = f" {DOT} now {format.quantity(replays, 'per_second')}" if replays else ""
+    yield "PCIe replays", f"{_word(gpu.pcie_replays)}{now}", "warm" if replays else "text"
+    if gpu.fabric_state is not None:
+        well = gpu.fabric_state == FABRIC_JOINED and gpu.fabric_health in (None, FABRIC_WELL)
+        health = f" {DOT} {gpu.fabric_health}" if gpu.fabric_health else ""
+        yield "NVLink fabric", f"{gpu.fabric_state}{health}", "text" if well else "error"
     if gpu.nvlinks is None:
         return
     if not gpu.nvlinks:
@@ -159,6 +178,9 @@ def _health(gpu: GpuFrame) -> Iterable[Fact]:
     failed = f" {DOT} REMAPPING FAILED" if gpu.remap_failed else ""
     role = "error" if gpu.remap_failed else "warm" if gpu.remap_pending else "text"
     yield "remapped rows", f"{rows}{pending}{failed}", role
+    if gpu.retired_pages is not None:
+        more = " and more at the next reset" if gpu.retired_pages_pending else ""
+        yield "retired pages", f"{gpu.retired_pages}{more}", "warm" if more else "text"
     action = gpu.recovery_action
     yield "recovery", action or DASH, "text" if action in (None, "none") else "error"
     persistence = {True: "on", False: "off", None: DASH}[gpu.persistence_mode]
@@ -169,7 +191,27 @@ def _health(gpu: GpuFrame) -> Iterable[Fact]:
 def _xids(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
     for xid in xids_of(gpu, frame):
         who = "" if xid.pid is None else f" {DOT} pid {xid.pid}"
-        yield format.clock(xid.time_seconds), f"{xid_text(xid)}{who}", "error"
+        yield _moment(xid.time_seconds, frame), f"{xid_text(xid)}{who}", "error"
+
+
+def _kernel_log(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
+    """The newest lines about it, without Xids that have a line of their own."""
+    lines = [
+        each
+        for each in frame.kernel_log
+        if gpu.index in each.gpus and (each.kind != "xid" or each.time_seconds is None)
+    ]
+    for line in lines[-_MOST_LINES:]:
+        often = f" {TIMES}{line.count}" if line.count > 1 else ""
+        role = "dim" if line.level == "corrected" else "text"
+        yield _moment(line.time_seconds, frame), f"{plain(line.text)}{often}", role
+
+
+def _moment(time_seconds: float | None, frame: Frame) -> str:
+    """The time of day; of what is older than that, how long ago it was."""
+    if time_seconds is None or frame.time_seconds - time_seconds < _HALF_A_DAY_SECONDS:
+        return format.clock(time_seconds)
+    return f"{format.duration(frame.time_seconds - time_seconds)} ago"
 
 
 def xid_text(xid: XidReading) -> str:
@@ -189,7 +231,13 @@ def xids_of(gpu: GpuFrame, frame: Frame) -> list[XidReading]:
 def _migs(gpu: GpuFrame) -> Iterable[Fact]:
     for mig in gpu.migs:
         used = f"{format.binary(mig.memory_used_bytes)} of {format.binary(mig.memory_total_bytes)}"
-        yield f"instance {mig.index}", f"{mig.name or DASH} {DOT} {used}", "text"
+        place = f"GPU instance {_word(mig.gpu_instance)}, compute instance {_word(mig.compute_instance)}"
+        size = f"{_word(mig.multiprocessors)} SMs"
+        yield (
+            f"instance {mig.index}",
+            f"{mig.name or DASH} {DOT} {used} {DOT} {size} {DOT} {place}",
+            "text",
+        )
 
 
 def _processes(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
@@ -198,7 +246,9 @@ def _processes(gpu: GpuFrame, frame: Frame) -> Iterable[Fact]:
         role = role_of(process) if process else "not visible from here"
         memory = format.binary(on.memory_bytes)
         share = format.percent(on.sm_ratio).strip()
-        yield f"pid {on.pid}", f"{role or on.kind} {DOT} {memory} {DOT} SM {share} %", "text"
+        inside = "" if on.gpu_instance is None else f" {DOT} GPU instance {on.gpu_instance}"
+        text = f"{role or on.kind} {DOT} {memory} {DOT} SM {share} %{inside}"
+        yield f"pid {on.pid}", text, "text"
 
 
 def _missing(gpu: GpuFrame) -> Iterable[Fact]:

@@ -35,7 +35,8 @@ TERMS = (
     Term("mem", "Host memory in use (what could not be freed at once) of all, now. /proc/meminfo."),
     Term(
         "swap-in",
-        "Memory read back from swap, since the last sample. Anything above 0 slows a job. /proc/vmstat.",
+        "Bytes a second read back from swap, since the last sample. Anything above 0 slows a "
+        "job. /proc/vmstat.",
     ),
     Term(
         "PSI",
@@ -43,12 +44,16 @@ TERMS = (
         "sample. "
         "/proc/pressure.",
     ),
-    Term("disk", "All disks: \u2193 read, \u2191 written, since the last sample. /proc/diskstats."),
+    Term(
+        "disk",
+        ("Bytes a second of all disks: ↓ read, ↑ written, since the last sample. /proc/diskstats."),
+    ),
 )
 """For the help; networks follow them, the busiest first."""
 NETWORKS = Term(
     "networks",
-    "The busiest interfaces: \u2193 received, \u2191 sent, since the last sample. /proc/net/dev.",
+    "The busiest interfaces, in bytes a second: ↓ received, ↑ sent, since the last "
+    "sample. /proc/net/dev.",
 )
 
 

@@ -47,20 +47,27 @@ _HOW_TO_PROBE = (
 
 
 SUMMARY_TERMS = (
-    Term("s/step", "Median step time over the ranks. Probe page."),
     Term(
-        "\u00b1",
-        "Spread of what stands before it: half the distance between the 10th and 90th percentile, in "
-        "% of the median.",
+        "s/step",
+        "Median step time of each rank's last steps, and of these the median over the ranks, "
+        "in seconds. Probe page.",
     ),
     Term(
-        "tokens/s", "Sum over the ranks of this node, over the last steps. As the job reports them."
+        "\u00b1",
+        "Spread of what stands before it, over the same steps: half the distance between the "
+        "10th and 90th percentile, in % of the median. Probe page.",
+    ),
+    Term(
+        "tokens/s",
+        "Tokens a second, sum over the ranks of this node, over the last steps. As the job "
+        "reports them to the probe.",
     ),
     Term(
         "samples/s",
-        "Sum over the ranks of this node, over the last steps. As the job reports them.",
+        "Samples a second, sum over the ranks of this node, over the last steps. As the job "
+        "reports them to the probe.",
     ),
-    Term("loss", "Mean over the ranks. As the job reports it."),
+    Term("loss", "Mean over the ranks of the newest that each has reported to the probe."),
     Term("no step for", "No rank has ended a step for so long, which is more than usual."),
 )
 

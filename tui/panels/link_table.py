@@ -271,8 +271,8 @@ _COLUMNS: tuple[Column[LinkRow], ...] = (
         "history",
         12,
         _history,
-        "The busier direction over the limit (dim: over the most in that time), newest at the right; "
-        "each cell is the mean of 4 samples.",
+        "The busier direction over the limit (dim: over the most in that time), newest at the "
+        "right; each cell is the mean of 4 samples. From the same counters.",
         rank=7,
         most=40,
         ragged=True,
@@ -283,7 +283,7 @@ _COLUMNS: tuple[Column[LinkRow], ...] = (
         _wait,
         "Share of the time in which the port had data to send and no credit from the switch to send "
         "it: congestion. Mean since the last sample; the port counter port_xmit_wait. full: that "
-        "counter stands at its end.",
+        "counter is saturated.",
         rank=6,
     ),
     Column(

@@ -189,7 +189,7 @@ _COLUMNS: tuple[Column[NvlinkRow], ...] = (
         "replay",
         6,
         _replays,
-        "Packets sent again after an error, since this monitor first saw the link; a dash: the driver"
+        "Packets retransmitted after an error, since this monitor first saw the link; a dash: the driver"
         " does not count them. NVML.",
     ),
     Column(

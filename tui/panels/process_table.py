@@ -83,7 +83,7 @@ def row_block(view: View, row: ProcessRow, width: int) -> Block:
 
 _kept: dict[tuple[object, ...], Line] = {}
 """Lines drawn before: most processes look the same from one moment to the next."""
-_KEPT_MOST = 2000
+_KEPT_MOST = 512
 
 
 def _kept_line(row: ProcessRow, width: int, *, several: bool) -> Line:
@@ -219,16 +219,17 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
         "gpu mem",
         8,
         _number(lambda process: format.binary(process.gpu_memory_bytes)),
-        "GPU memory that it has allocated on these GPUs, now. NVML; a dash where the driver hides it,"
-        " as in some containers.",
+        "GPU memory that it has allocated on these GPUs, in bytes, now. NVML; a dash where "
+        "the driver hides it, as in some containers.",
         rank=3,
     ),
     Column(
         "SM %",
         4,
         _number(lambda process: format.percent(process.sm_ratio, 4)),
-        "Share of the time in which one of its kernels ran, mean over its GPUs; the window of the "
-        "driver, about a second. NVML.",
+        "Utilization: share of the time in which one of its kernels ran, however few "
+        "multiprocessors it filled; mean over its GPUs, over the window of the driver, about "
+        "a second. NVML.",
         rank=6,
     ),
     Column(
@@ -242,7 +243,7 @@ _COLUMNS: tuple[Column[ProcessRow], ...] = (
         "RSS",
         8,
         _number(lambda process: format.binary(process.rss_bytes)),
-        "Host memory that is resident, shared pages included, now. /proc.",
+        "Host memory that is resident, shared pages included, in bytes, now. /proc/PID/statm.",
         rank=4,
     ),
     Column(

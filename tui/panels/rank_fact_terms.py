@@ -17,7 +17,7 @@ RANK_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "stacks) or inferred (from threads).",
         ),
         Term("step", "Number of the step in progress, and how long ago it began."),
-        Term("loss", "As the job reports it to the probe."),
+        Term("loss", "The newest that the job has reported to the probe."),
     ),
     f"Phases of the last {RECENT} steps": (
         Term(
@@ -29,26 +29,28 @@ RANK_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
     "Throughput": (
         Term(
             "step time",
-            "Median and 99th percentile of the steps that are kept; \u00b1: spread, see below.",
+            "Median and 99th percentile of the steps that are kept, in seconds; ±: spread, see "
+            "below. Probe page.",
         ),
         Term(
             "host and GPU",
-            "Mean time of a step on the host, and of that the time in which the GPU worked.",
+            "Mean time of a step on the host, and of that the time in which the GPU worked, in "
+            "seconds, over the steps that are kept. Probe page.",
         ),
         Term(
             "run-ahead",
-            "How long ago the host gave the GPU the work that it is at, as a step ends. Near 0, the "
-            "GPU waits for the host.",
+            "How long ago the host gave the GPU the work that it is at, as a step ends; mean over "
+            "the steps that are kept. Near 0, the GPU waits for the host. Probe page.",
         ),
         Term(
             "tokens",
-            "A second, over the last steps; \u00b1: half the distance between the 10th and 90th "
-            "percentile, in % of the median.",
+            "A second, over the last steps; ±: half the distance between the 10th and 90th "
+            "percentile, in % of the median. As the job reports them to the probe.",
         ),
         Term(
             "samples",
-            "A second, over the last steps; \u00b1: half the distance between the 10th and 90th "
-            "percentile, in % of the median.",
+            "A second, over the last steps; ±: half the distance between the 10th and 90th "
+            "percentile, in % of the median. As the job reports them to the probe.",
         ),
         Term("steps not read", "Steps that came faster than they are read."),
         Term(
@@ -73,21 +75,30 @@ RANK_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
         ),
     ),
     "Memory of torch": (
-        Term("allocated", "By tensors, of what the allocator holds reserved."),
+        Term(
+            "allocated",
+            "Bytes that tensors have, of what torch's allocator holds reserved, now. Probe page.",
+        ),
         Term(
             "inactive split",
-            "Reserved memory in pieces that are too small to be used: fragmentation.",
+            "Bytes reserved in pieces that are too small to be used, now: fragmentation. Probe "
+            "page.",
         ),
         Term(
             "allocation retries",
-            "How often memory had to be freed first, and how often there was none.",
+            "How often since the start memory had to be freed first, and how often there was "
+            "none. Probe page.",
         ),
     ),
     "DataLoader": (
-        Term("workers", "Processes that load batches, and how many batches each keeps ready."),
+        Term(
+            "workers",
+            "Processes that load batches, and how many batches each keeps ready; now. Probe page.",
+        ),
         Term(
             "batches ready",
-            "Waiting to be taken, of how many there may be; 0: the loader is behind.",
+            "Waiting to be taken now, of how many there may be; 0: the loader is behind. Probe "
+            "page.",
         ),
         Term(
             "settings",
@@ -98,7 +109,10 @@ RANK_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
     "Other threads": (Term("... for", "A thread with phases of its own, and what it does."),),
     "Probe": (
         Term("switched itself off", "The probe found an error in itself and stopped."),
-        Term("cost", "Its own time, as a share of the step time."),
+        Term(
+            "cost",
+            "The probe's own CPU time since it came, as a share of the step time. Probe page.",
+        ),
         Term("page read", "How old these values are."),
         Term("instruments on", "What it measures with."),
         Term("off", "What it does not measure with, and why."),
@@ -114,6 +128,11 @@ RANK_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "state",
             "Whether its main thread runs, or in which kernel function it waits; cores that it uses. "
             "/proc.",
+        ),
+        Term(
+            "threads",
+            "Of the process; how often its main thread has waited, and how often the kernel took its core "
+            "away for another. /proc.",
         ),
         Term("command", "Command line, secrets masked."),
         Term("runs in", "Working directory."),

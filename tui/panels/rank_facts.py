@@ -15,6 +15,8 @@ from ...probes.model.probe_readings import (
     DdpReading,
     LoaderReading,
 )
+from ...probes.model.rank_readings import CommunicatorRankReading, CommunicatorReading
+from ...probes.model.reading import key_of
 from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.glyphs import DASH, DOT, TIMES
@@ -121,8 +123,22 @@ def _collectives(frame: Frame, job: JobFrame, rank: RankFrame, probe: ProbeFrame
         behind = _behind(frame, job, each)
         if behind:
             yield "", f"launched fewer: {', '.join(behind)}", "comm"
+    for communicator in frame.communicators:
+        mine = next((each for each in communicator.ranks if each.pid == rank.pid), None)
+        if mine is not None:
+            yield f"NCCL {communicator.id}", _ras_text(communicator, mine), "text"
     if probe.ddp is not None:
         yield "DDP's backward", _ddp_text(probe.ddp), "text"
+
+
+def _ras_text(communicator: CommunicatorReading, own: CommunicatorRankReading) -> str:
+    """As NCCL's RAS counts, with the ranks that do not answer it."""
+    text = f"{format.grouped(own.launched)} launched {DOT} rank {own.rank} of {communicator.size}"
+    if own.failed:
+        text += f" {DOT} has failed"
+    if communicator.silent:
+        text += f" {DOT} no answer from {ranks_text(communicator.silent)}"
+    return text
 
 
 def _ddp_text(ddp: DdpReading) -> str:
@@ -138,7 +154,7 @@ def _ddp_text(ddp: DdpReading) -> str:
 
 def _flight(frame: Frame, collective: CollectiveReading) -> str:
     if collective.in_flight_monotonic_seconds is None:
-        return "came back"
+        return "completed"
     age = format.duration(
         max(0.0, frame.monotonic_seconds - collective.in_flight_monotonic_seconds)
     )
@@ -174,6 +190,8 @@ def _loader(loader: LoaderReading | None) -> Iterable[Fact]:
     if loader is None:
         return
     workers = format.counted(loader.num_workers, "worker")
+    if loader.worker_pids:
+        workers += f" (pid {', '.join(map(str, loader.worker_pids))})"
     yield "workers", f"{workers} {DOT} prefetch {_count(loader.prefetch_factor)} each", "text"
     empty = loader.queue_depth == 0 and loader.num_workers > 0
     ready = f"{_count(loader.queue_depth)} of {_count(loader.queue_capacity)}"
@@ -230,12 +248,23 @@ def _process(frame: Frame, job: JobFrame, rank: RankFrame) -> Iterable[Fact]:
         where = f"{process.state or DASH} in {process.wait_channel or DASH}"
         state = "running" if process.state == "R" else where
         yield "state", f"{state} {DOT} {format.quantity(process.cpu_cores, 'cores')}", "text"
+        yield "threads", _thread_words(frame, rank), "text"
         yield "command", plain(" ".join(process.command or ())) or DASH, "dim"
         if process.working_directory:
             yield "runs in", process.working_directory, "dim"
     owner = f" {DOT} ".join(owner_words(job))
     if owner:
         yield "belongs to", owner, "dim"
+
+
+def _thread_words(frame: Frame, rank: RankFrame) -> str:
+    """How many, and how often the main one gave its core up or was taken off it."""
+    threads = next((each for each in frame.threads if key_of(each) == key_of(rank)), None)
+    if threads is None:
+        return DASH
+    main = threads.main
+    own, taken = _count(main.voluntary_switches), _count(main.involuntary_switches)
+    return f"{threads.count} {DOT} the main one waited {own} times, was taken off its core {taken} times"
 
 
 def _missing(rank: RankFrame) -> Iterable[Fact]:

@@ -25,7 +25,11 @@ TERMS = (
         "does within it, and the innermost function of your own code.",
     ),
     Term("by the probe", "Measured: the probe in the process has written down each phase."),
-    Term("by the stacks", "Sampled: from py-spy's dumps of this process, a few a look."),
+    Term("by the stacks", "Sampled: from py-spy's dumps of this process, a few per refresh."),
+    Term(
+        "nonblocking",
+        "py-spy reads the stacks without stopping the process: a dump that the process ran through is inconsistent, and left out.",
+    ),
     Term("by the threads", "Inferred: from state, wait channel and CPU of its threads in /proc."),
 )
 

@@ -18,7 +18,11 @@ _PAST_CELLS = 24
 _WORTH_SHOWING = 0.01
 TERMS = (
     Term(
-        "sent again",
+        "sends",
+        "TCP segments a second that the host sends for the first time, since the last sample. /proc/net/snmp.",
+    ),
+    Term(
+        "retransmitted",
         "Share of the TCP segments that the host had to send again: loss on its networks. Since the last "
         "sample, then its past in cells of 4 samples. /proc/net/snmp.",
     ),
@@ -26,7 +30,7 @@ TERMS = (
 
 
 def tcp_line(view: View, width: int) -> Line:
-    """Segments a second, the share sent again with its past, and what was found about it."""
+    """Segments a second, the share retransmitted with its past, and what was found about it."""
     line = LineBuilder(width).gap(MARGIN).add("TCP", "strong").gap(2)
     host = view.frame.host
     if host is None:
@@ -36,7 +40,7 @@ def tcp_line(view: View, width: int) -> Line:
         return line.add(plain(why), "dim").line()
     found = _finding(view)
     line.add("sends ", "dim").add(format.compact(host.tcp_segments_per_second))
-    line.add(f" segments/s {DOT} sent again ", "dim")
+    line.add(f" segments/s {DOT} retransmitted ", "dim")
     share = host.tcp_retransmission_ratio
     percent = format.number(None if share is None else share * 100.0, 5, 2)
     line.add(percent, "warm" if found else "text").add(" % ", "dim")

@@ -163,6 +163,8 @@ def _marks(view: View) -> list[Span]:
         words.append("ENDED")
     elif view.silent_seconds:
         words.append(f"NO NEWS {format.duration(view.silent_seconds)}")
-    if view.paused_seconds is not None:
+    if view.past_seconds is not None:
+        words.append(f"PAST {format.duration(view.past_seconds)} ago")
+    elif view.paused_seconds is not None:
         words.append(f"PAUSED {format.duration(view.paused_seconds)}")
     return [(f" {plain(f' {DOT} '.join(words))} ", "mark")] if words else []

@@ -235,7 +235,10 @@ LEVELS = (
 
 def explained(text: str) -> Section:
     """For the help: what of the matrix stands in a picture."""
-    header = next((line for line in text.splitlines() if re.match(r"[ \w]* island\b", line)), "")
+    # The one whose columns are GPUs: the note above the matrix speaks of islands too.
+    header = next(
+        (line for line in text.splitlines() if re.search(r"\bGPU\d+\b.* island\b", line)), ""
+    )
     facts = drawn_terms([Term(fact.title, fact.about) for fact in _FACTS], header)
     return Section("Topology", [*facts, *drawn_terms(LEVELS, re.sub(r"\bNV\d+\b", "NVn", text))])
 

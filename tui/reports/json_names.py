@@ -21,7 +21,9 @@ from ...probes.model import (
     gpu_frames,
     host_frames,
     job_frames,
+    kernel_log,
     link_frames,
+    mount_frames,
     probe_readings,
     process_frames,
     rank_activity,
@@ -80,6 +82,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         "interval_seconds": "interval_duration_seconds",
         "suspended_seconds": "suspended_duration_seconds",
         "rank_histories": None,
+        "worker_histories": None,
         "pressures": "cgroup_pressures",
     },
     SourceStatus: _renamed(
@@ -120,9 +123,12 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         **_counters("pressure_cpu_some_seconds pressure_memory_some_seconds"),
         **_counters("pressure_io_some_seconds pressure_io_full_seconds"),
         **_counters("tcp_sent_segments tcp_retransmitted_segments"),
-        **_renamed("cpus cpu_count cpu_total_seconds cpu_seconds_total"),
+        **_renamed("cpus cpu_count cpu_total_seconds cpu_seconds_total full_cpus full_cpu_count"),
     },
-    host_frames.DiskFrame: _counters("read_bytes write_bytes busy_seconds"),
+    host_frames.DiskFrame: {
+        **_counters("read_bytes write_bytes busy_seconds requests request_seconds queue_seconds"),
+        **_renamed("await_seconds await_duration_seconds"),
+    },
     host_frames.NetworkFrame: {
         **_counters("rx_bytes tx_bytes"),
         **_renamed(
@@ -138,9 +144,29 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         **_counters("cpu_periods cpu_throttled_periods cpu_throttled_seconds oom_kills"),
         **_since("oom_kills"),
     },
+    kernel_log.KernelLogFrame: _renamed(
+        """
+        first_time_seconds first_timestamp_seconds earlier_seconds earlier_duration_seconds
+        count line_count gpus gpu_indices subject subject_name
+        anonymous_bytes anonymous_memory_bytes
+        """
+    ),
     host_frames.PressureFrame: {
         **_counters("pressure_cpu_some_seconds pressure_memory_some_seconds"),
         **_counters("pressure_io_some_seconds pressure_io_full_seconds"),
+    },
+    mount_frames.MountFrame: {
+        **_counters(
+            "operations transmissions timeouts queue_seconds round_trip_seconds read_bytes"
+        ),
+        **_renamed(
+            """
+            users user_pids
+            await_seconds await_duration_seconds
+            queue_await_seconds queue_await_duration_seconds
+            seconds mean_duration_seconds
+            """
+        ),
     },
     link_frames.PortFrame: {
         **_counters("rx_bytes tx_bytes rx_packets tx_packets counters"),
@@ -221,6 +247,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         "phase_monotonic_seconds": _moment("phase_start_timestamp_seconds"),
     },
     probe_readings.AllocatorReading: _counters("alloc_retries ooms"),
+    probe_readings.LoaderReading: _counters("failures"),
     probe_readings.CollectiveReading: {
         "ranks": "rank_numbers",
         "in_flight_monotonic_seconds": _moment("in_flight_since_timestamp_seconds"),

@@ -25,11 +25,12 @@ def stacks_text(frame: Frame, job: JobFrame, rank: RankFrame | None) -> str:
     lines = [f"{job.name} on {frame.node} at {moment}; {methods_line(job, frame)}", ""]
     lines += [*group_lines(job, frame, stacks=True), "", *rank_lines(job)]
     if rank is not None:
-        lines += _threads(frame, rank)
+        lines += thread_lines(frame, rank)
     return plain_text(lines) + "\n"
 
 
-def _threads(frame: Frame, rank: RankFrame) -> Iterator[str]:
+def thread_lines(frame: Frame, rank: RankFrame) -> Iterator[str]:
+    """All threads of a rank, with their stacks."""
     reading = frame.stacks_of(rank)
     for thread in reading.threads if reading else ():
         yield ""

@@ -19,6 +19,7 @@ from ..session.view import MIN_HEIGHT, MIN_WIDTH, View
 from ..widgets.bottom_line import BottomLine
 from ..widgets.canvas import Canvas
 from ..widgets.compositor import PartialCompositor
+from ..widgets.given_back import give_back
 from ..widgets.keys import hints_of
 from ..widgets.look import app_of
 
@@ -84,6 +85,9 @@ class PictureScreen(Screen[None]):
         )
         yield self._canvas
         yield self._bottom
+
+    def on_unmount(self) -> None:
+        give_back(self._styles_cache)
 
     def tell(self, sentence: str) -> None:
         """Show a sentence for a moment."""

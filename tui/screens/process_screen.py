@@ -39,6 +39,11 @@ _DETAIL_TERMS = (
         "reads, writes", "Bytes a second to and from storage, since the last sample. /proc/PID/io."
     ),
     Term("switches", "How often a second it gave its core away by itself, mostly to wait."),
+    Term("preempted", "How often a second the kernel took its core away for another."),
+    Term(
+        "major faults",
+        "Pages a second that had to be read from storage first: mapped files, or swapped memory.",
+    ),
     Term("cgroup", "Control group: its limits are those of the container, pod or Slurm step."),
 )
 
@@ -168,12 +173,16 @@ def _activity(process: ProcessFrame) -> list[str]:
     write = format.quantity(process.write_bytes_per_second, "bytes_per_second")
     delay = format.quantity(process.run_delay_ratio, "ratio")
     switches = format.quantity(process.voluntary_switches_per_second, "per_second")
+    preempted = format.quantity(process.involuntary_switches_per_second, "per_second")
+    faults = format.quantity(process.major_faults_per_second, "per_second")
     return [
         f"{DASH if process.threads is None else process.threads} threads",
         f"may use {DASH if process.allowed_cpus is None else process.allowed_cpus} CPUs",
         f"ready without a core {delay}",
         f"reads {read}, writes {write}",
         f"switches {switches}",
+        f"preempted {preempted}",
+        f"major faults {faults}",
     ]
 
 

@@ -160,7 +160,7 @@ class StackScreen(PictureScreen):
         """Ask for stacks of all living ranks, again before the last request runs out."""
         view = self.view()
         job = self.gputop.shown_job.of(view) if view else None
-        if view is None or job is None or view.paused_seconds is not None or not self.is_current:
+        if view is None or job is None or view.stands_still or not self.is_current:
             return
         pids = tuple(rank.pid for rank in job.living)
         now = self.gputop.reader.clock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Literal, Protocol
 
 import msgspec
@@ -70,13 +71,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """How long ago it was found to have ended; ``None``: it has not."""
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class View(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that a picture depends on, apart from its size."""
 
     judgement: Judgement
     history: History
     title: str = "live"
     paused_seconds: float | None = None
+    past_seconds: float | None = None
+    """How much older it is than what came last, where the reader looks back."""
     silent_seconds: float = 0.0
     """For how long nothing has come, where that is too long."""
     ended: str | None = None
@@ -98,6 +101,11 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
         return self.judgement.frame
 
     @property
+    def stands_still(self) -> bool:
+        """Whether the reader looks at something else than what comes."""
+        return self.paused_seconds is not None or self.past_seconds is not None
+
+    @cached_property  # each row of each table asks
     def job_labels(self) -> Mapping[str, str]:
         """Job id → short name, where several are here."""
         return job_labels(self.frame.jobs)

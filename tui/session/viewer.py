@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from ...probes.model.frame import Frame
 from ...probes.scheduling.words import starved_sentence
 from ...rules.finding import Judgement
-from ..drawing.format import duration
+from ...rules.history import History
+from ..drawing.format import clock, duration
 from ..drawing.target import Target
 from .followed_job import FollowedJob
 from .silence import Silence
@@ -20,8 +22,15 @@ INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SLACK_SECONDS = 2.0
 
 
+class Moment(NamedTuple):
+    """A moment of the past, with what was known of the time before it."""
+
+    judgement: Judgement
+    history: History
+
+
 class Reader(msgspec.Struct):
-    """The newest judgement, the one that is held, and the reader's requests."""
+    """The newest judgement, the one that is held or looked back at, and the reader's requests."""
 
     watch: WatchLike
     clock: Callable[[], float] = time.monotonic
@@ -29,6 +38,7 @@ class Reader(msgspec.Struct):
     newest: Judgement | None = None
     held: Judgement | None = None
     held_since: float = 0.0
+    past: Moment | None = None
     ended: str | None = None
     sort: SortKey = "gpu"
     followed: FollowedJob | None = None
@@ -40,7 +50,7 @@ class Reader(msgspec.Struct):
     @property
     def shown(self) -> Judgement | None:
         """The judgement that screens are drawn from."""
-        return self.held or self.newest
+        return self.past.judgement if self.past else self.held or self.newest
 
     @property
     def interval_seconds(self) -> float:
@@ -97,6 +107,9 @@ class Reader(msgspec.Struct):
 
     def standing(self) -> str:
         """That what is shown is old, and why; empty where it is not."""
+        if self.past:
+            moment = clock(self.past.judgement.frame.time_seconds)
+            return f"this is the past, as it was judged at {moment}: End returns to now"
         if self.ended:
             return f"{self.ended}; what is shown is old"
         silent = self.silent_seconds()
@@ -106,6 +119,10 @@ class Reader(msgspec.Struct):
         if why := self._silent.why:
             return f"{why}: what is shown is {duration(silent)} old"
         return f"the collector has sent nothing for {duration(silent)}: what is shown is old"
+
+    def _past_seconds(self, frame: Frame) -> float:
+        """How much older it is than the newest."""
+        return (self.newest.frame if self.newest else frame).time_seconds - frame.time_seconds
 
     @property
     def _longest_silence(self) -> float:
@@ -124,9 +141,10 @@ class Reader(msgspec.Struct):
             return None
         return View(
             judgement=judgement,
-            history=self.watch.history,
+            history=self.past.history if self.past else self.watch.history,
             title=self.watch.title,
             paused_seconds=None if self.held is None else self.clock() - self.held_since,
+            past_seconds=self._past_seconds(judgement.frame) if self.past else None,
             silent_seconds=self.silent_seconds(),
             ended=self.ended,
             filter=filter,

@@ -24,10 +24,13 @@ from ...probes.wire.command import (
     TakeStacks,
 )
 from ...probes.wire.messages import Reply
-from ...rules.closer_look import LOOK_SECONDS, standing, worth_a_look
+from ...rules.closer_look import LOOK_SECONDS, standing, uneven, worth_a_look
 from ...rules.engine import Engine
 from ...rules.finding import Judgement
 from ...rules.history import History
+
+_MOST_ASKED = 64
+"""Questions whose answers are waited for; a collector that ended answers none."""
 
 
 class Watch:
@@ -109,6 +112,9 @@ class Watch:
             unclear = worth_a_look(judgement)
             if unclear:
                 self.take_stacks(unclear, LOOK_SECONDS)
+            apart = uneven(judgement.frame)
+            if apart:
+                self.take_stacks(apart, LOOK_SECONDS, shares=True)
             waiting = standing(judgement.frame)
             if waiting:
                 self._send(
@@ -209,6 +215,8 @@ class Watch:
         """Something about exactly that process, which is answered."""
         number = self._next()
         self._on_reply[number] = on_reply
+        if len(self._on_reply) > _MOST_ASKED:
+            del self._on_reply[next(iter(self._on_reply))]
         start = process.start_time_seconds
         self._send(kind(command_id=number, pid=process.pid, start_time_seconds=start, **more))
 

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from ..drawing.glyphs import to_ascii
 from ..drawing.lines import Line, LineBuilder, plain
+from .given_back import give_back
 from .key_hints import hint_spans
 from .look import app_of, styles_of
 
@@ -39,6 +40,10 @@ class BottomLine(Widget, can_focus=False):
     def on_mount(self) -> None:
         self._take_styles()
         app_of(self).theme_changed_signal.subscribe(self, lambda _: self._take_styles())
+
+    def on_unmount(self) -> None:
+        app_of(self).theme_changed_signal.unsubscribe(self)
+        give_back(self._styles_cache)
 
     def show_hints(self, hints: tuple[tuple[str, str], ...], standing: str) -> None:
         """Keys with what they do, and a state that should not be forgotten, such as a filter."""

@@ -16,6 +16,7 @@ from textual.widget import Widget
 from ..drawing.changes import changed_cells
 from ..drawing.glyphs import to_ascii
 from ..drawing.lines import Line, width_of
+from .given_back import give_back
 from .look import app_of, codes_of, styles_of
 
 _RESET = "\x1b[0m"
@@ -52,6 +53,11 @@ class Canvas(Widget):
     def on_mount(self) -> None:
         self._take_styles()
         app_of(self).theme_changed_signal.subscribe(self, lambda _: self._restyle())
+
+    def on_unmount(self) -> None:
+        # What is told of themes holds whoever it tells: else every screen that was ever open would stay.
+        app_of(self).theme_changed_signal.unsubscribe(self)
+        give_back(self._styles_cache)
 
     def show(self, lines: Sequence[Line]) -> None:
         """Replace the picture, and repaint where it differs."""

@@ -81,13 +81,17 @@ def all_keys(screen: Screen[Any]) -> list[Keys]:
 
 
 def _bindings(screen: Screen[Any]) -> list[Binding]:
-    """The screen's own first. Textual's own, and what does nothing here, are left out."""
+    """The screen's own first. Textual's own, what does nothing here, and keys of the application that the
+    screen has taken for itself are left out.
+    """
     without: frozenset[str] = getattr(screen, "WITHOUT", frozenset())
     ours: tuple[DOMNode, ...] = (screen, app_of(screen))
+    taken = screen._bindings.key_to_bindings  # pyright: ignore[reportPrivateUsage]
     return [
         binding
         for node in ours
-        for key_bindings in node._bindings.key_to_bindings.values()  # pyright: ignore[reportPrivateUsage]
+        for key, key_bindings in node._bindings.key_to_bindings.items()  # pyright: ignore[reportPrivateUsage]
+        if node is screen or key not in taken
         for binding in key_bindings
         if not binding.action.startswith(("app.focus", "screen.copy"))
         and not binding.system

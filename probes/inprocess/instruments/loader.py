@@ -23,6 +23,8 @@ _DATA, _EVAL = CODES["data"], CODES["eval"]
 _MOST_KNOWN = 256
 _MOST_WORKERS = 256
 _GAUGE_SECONDS = 0.5
+_DEAD_WORKER = "DataLoader worker"
+_OF_DATA_SET = "Caught "
 _SEARCH_AT = (3, 12)
 """Draws after which a model that no optimizer has shown is looked for: at the first of them only where
 nothing trains."""
@@ -64,6 +66,8 @@ class Loader(Patching):
         self._batch_size: int | None = None
         self._gauged = 0.0
         self._gauges: dict[str, object] = {}
+        self._failures = 0
+        """Draws that found a worker dead."""
 
     def install(self) -> None:
         data = self.torch.utils.data
@@ -76,7 +80,9 @@ class Loader(Patching):
         self.probe.ask(self._gauge)
 
     def _gauge(self) -> dict[str, object]:
-        return self._gauges
+        if not self._newest:
+            return {}
+        return {"loader": {**self._gauges, "failures": self._failures}}
 
     def fed(self, evaluation: bool) -> None:
         """A forward begins, of that kind: so that is what the last draw was for."""
@@ -114,9 +120,11 @@ class Loader(Patching):
         depth = track.enter(_EVAL if evaluation else _DATA)
         return track, depth, None if evaluation else iterator, iterator._num_yielded
 
-    def _end(self, opened: _Opened, _result: Any) -> None:
+    def _end(self, opened: _Opened, result: Any) -> None:
         track, depth, iterator, yielded = opened
         track.leave(depth)
+        if result is None and _finds_dead_worker(sys.exc_info()[1]):
+            self._failures += 1
         if iterator is not None and self._batch_size and iterator._num_yielded > yielded:
             steps = self.probe.steps
             steps.samples = (steps.samples or 0.0) + self._batch_size
@@ -142,11 +150,9 @@ class Loader(Patching):
         early = sum(1 for info in iterator._task_info.values() if len(info) > 1)
         queues = {id(each): each for each in (iterator._data_queue, iterator._worker_result_queue)}
         self._gauges = {
-            "loader": {
-                "worker_pids": [worker.pid for worker in iterator._workers[:_MOST_WORKERS]],
-                "queue_depth": early + sum(queue.qsize() for queue in queues.values()),
-                "queue_capacity": iterator._prefetch_factor * iterator._num_workers,
-            }
+            "worker_pids": [worker.pid for worker in iterator._workers[:_MOST_WORKERS]],
+            "queue_depth": early + sum(queue.qsize() for queue in queues.values()),
+            "queue_capacity": iterator._prefetch_factor * iterator._num_workers,
         }
 
     def _worker(self, original: Function) -> Function:
@@ -158,3 +164,12 @@ class Loader(Patching):
             probe.retire("a worker of a loader")
 
         return self.within(original, begin, self.close)
+
+
+def _finds_dead_worker(error: BaseException | None) -> bool:
+    """It is what a DataLoader raises of a worker that is gone, or of what it had not sent whole. What the
+    data set itself has raised in a worker comes with other words."""
+    text = str(error)
+    if isinstance(error, (ConnectionError, EOFError)):
+        return not text.startswith(_OF_DATA_SET)
+    return isinstance(error, RuntimeError) and text.startswith(_DEAD_WORKER)

@@ -1,124 +1,111 @@
-"""Lines of the kernel log: which of them matter here, and what they say."""
+"""From bytes of a log to the lines that may matter: found by their words, for parsing each costs too much.
+
+Three forms are understood: records of ``/dev/kmsg``, text as ``dmesg`` and syslog(2) give it, and
+``journalctl -o short-unix``. Anything else is passed over. No function here raises.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from ...model.gpu_readings import XidReading
-from ...model.kernel_readings import KernelEventKind, KernelEventReading
-from ...model.pci_address import normal_bus_id
-from ..procfs.redaction import mask_text
+MOST_BYTES = 4 << 20
+"""Of the newest part of a log."""
+_MOST_OF_A_WORD = 400
+"""Newest lines with the same word: a storm of one kind hides no other."""
+_MOST_OF_A_LINE = 2048
 
-MOST_CHARS = 240
-WORTH_A_LOOK = re.compile(
-    rb"NVRM: Xid|SXid|AER: |Out of memory: Killed|Memory cgroup out of memory: Killed|mlx5_core"
-    rb"|not responding|I/O error|blocked for more than|soft lockup|nvidia-nvswitch"
+WORDS = (
+    b"NVRM: Xid",
+    b"SXid (",
+    b"fallen off the bus",
+    b"RmInitAdapter failed",
+    b"PCIe Bus Error:",
+    b"AER: Uncorrect",
+    b"AER: Multiple Uncorrect",
+    b"containment event",
+    b"device recovery failed",
+    b"mlx5_",
+    b"oom-kill:",
+    b"illed process ",
+    b"blocked for more than",
+    b"lockup",
+    b"LOCKUP",
+    b"t responding",
+    b"not responded in",
+    b"nfs: server ",
+    b"EXT4-fs ",
+    b"XFS (",
+    b"BTRFS ",
+    b"I/O error",
+    b"medium error",
+    b"nvme nvme",
+    b"failed command",
+    b"temperature above threshold",
+    b"imekeeping suspended for",
 )
-"""Found in nearly no line: what has none of these is not looked at any further."""
-_XID = re.compile(
-    r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)(?:, pid='?(\d+|<unknown>)'?)?(?:, name=([^,]*))?,? ?(.*)"
+"""A line without any of these is never parsed."""
+
+_KMSG = rb"(\d{1,10}),\d{1,20},(\d{1,18}),[^;\n]{0,64};(.*)"
+_UNIX = rb"(\d{9,11})\.(\d{6}) \S{1,255} kernel(?:\[\d+\])?: (.*)"
+_PLAIN = (
+    rb"(?:<(\d{1,10})>)?(?:\[ {0,12}(\d{1,10})\.(\d{1,9})\] ?)?(?:\[ {0,8}[TC]\d{1,10}\] ?)?(.*)"
 )
-_AER = re.compile(
-    r"(?:pcieport |nvidia |mlx5_core )?([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f])"
-    r".*AER: (.*)|AER: (.*?)(?: error)?(?: message)? received(?: from)?:? ([0-9a-f]{4}:[0-9a-f:.]+)"
-)
-_PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]", re.IGNORECASE)
-_KILLED = re.compile(r"(?:Out of memory|Memory cgroup out of memory): Killed process (\d+)")
-_STUCK = re.compile(
-    r"task (\S+):(\d+) blocked for more than (\d+) seconds|soft lockup .* \[([^:]+):(\d+)\]"
-)
-_GRAVE_AER = re.compile(r"[Uu]ncorrect|[Ff]atal")
-_RDMA = re.compile(
-    r"mlx5_core.*(?:[Hh]ealth|fatal|[Ll]ink down|cable|[Tt]emperature|syndrome|[Ee]rror|timeout)"
-)
-_DISK = re.compile(
-    r"(?:blk_update_request|Buffer I/O error|nvme\S*: I/O|EXT4-fs error|XFS .*I/O error|I/O error, dev)"
-)
+_USER_FACILITIES = 8
+"""Priorities from here on are of programs, which may write what they like; the kernel's are below."""
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
-class Found(NamedTuple):
-    """What a line says: an Xid, or something else."""
+class LogLine(NamedTuple):
+    """One line."""
 
-    xid: XidReading | None = None
-    event: KernelEventReading | None = None
-
-
-def read_line(text: str, time_seconds: float) -> Found | None:
-    """What a line says; ``None``: nothing that matters here.
-
-    Args:
-        text: without time and level.
-        time_seconds: Unix time of it.
-    """
-    xid = _XID.search(text)
-    if xid:
-        return Found(xid=_xid(xid, time_seconds))
-    killed = _KILLED.search(text)
-    if killed:
-        return Found(
-            event=_event("out of memory", text, time_seconds, grave=True, pid=int(killed[1]))
-        )
-    if "AER: " in text:
-        return Found(event=_aer(text, time_seconds))
-    if "not responding" in text and ("nfs" in text or "server" in text):
-        return Found(event=_event("network file system", text, time_seconds))
-    stuck = _STUCK.search(text)
-    if stuck:
-        pid = int(stuck[2] or stuck[5])
-        return Found(event=_event("stuck task", text, time_seconds, pid=pid))
-    if _RDMA.search(text):
-        grave = "fatal" in text.lower() or "health" in text.lower()
-        return Found(
-            event=_event("RDMA", text, time_seconds, grave=grave, pci_bus_id=_bus_id(text))
-        )
-    if _DISK.search(text):
-        return Found(event=_event("storage", text, time_seconds))
-    return None
+    seconds: float | None
+    """Of the log's clock; ``None``: it has none."""
+    unix: bool
+    """That clock is the wall's; else it began when the node was started."""
+    text: str
 
 
-def _xid(found: re.Match[str], time_seconds: float) -> XidReading:
-    pid = found[3] if found[3] and found[3].isdecimal() else None
-    return XidReading(
-        time_seconds=time_seconds,
-        code=min(int(found[2]), 1 << 31),
-        pci_bus_id=normal_bus_id(found[1]),
-        pid=int(pid) if pid and len(pid) < 10 else None,
-        origin="kernel log",
-        text=_shown(found[5]),
-    )
+def matter(data: bytes) -> list[LogLine]:
+    """Those lines of a log that may matter, in its order."""
+    starts: set[int] = set()
+    for word in WORDS:
+        at, left = len(data), _MOST_OF_A_WORD
+        while left and (at := data.rfind(word, 0, at)) >= 0:
+            start = data.rfind(b"\n", 0, at) + 1
+            starts.add(start)
+            at, left = start, left - 1
+    found: list[LogLine] = []
+    for start in sorted(starts):
+        end = data.find(b"\n", start, start + _MOST_OF_A_LINE)
+        line = parse(data[start : start + _MOST_OF_A_LINE if end < 0 else end])
+        if line is not None:
+            found.append(line)
+    return found
 
 
-def _aer(text: str, time_seconds: float) -> KernelEventReading:
-    grave = _GRAVE_AER.search(text) is not None
-    return _event("AER", text, time_seconds, grave=grave, pci_bus_id=_bus_id(text))
+def parse(line: bytes) -> LogLine | None:
+    """A line in any of the three forms; ``None`` where the kernel has not written it."""
+    if line.startswith(b" "):
+        return None  # what belongs to the record before
+    record = re.match(_KMSG, line)
+    if record:
+        return _kernels(record[1], float(int(record[2])) / 1e6, record[3])
+    dated = re.match(_UNIX, line)
+    if dated:
+        return LogLine(float(dated[1] + b"." + dated[2]), True, _text(dated[3]))
+    plain = re.match(_PLAIN, line)
+    if plain is None or not plain[4]:
+        return None
+    seconds = float(plain[2] + b"." + plain[3]) if plain[2] else None
+    return _kernels(plain[1] or b"0", seconds, plain[4])
 
 
-def _bus_id(text: str) -> str | None:
-    """The last that is named: a port reports for the device below it."""
-    found = _PCI.findall(text)
-    return normal_bus_id(found[-1]) if found else None
+def _kernels(priority: bytes, seconds: float | None, text: bytes) -> LogLine | None:
+    if int(priority) >= _USER_FACILITIES:
+        return None
+    return LogLine(seconds, False, _text(text))
 
 
-def _event(
-    kind: KernelEventKind,
-    text: str,
-    time_seconds: float,
-    *,
-    grave: bool = False,
-    pci_bus_id: str | None = None,
-    pid: int | None = None,
-) -> KernelEventReading:
-    return KernelEventReading(
-        time_seconds=time_seconds,
-        kind=kind,
-        text=_shown(text),
-        grave=grave,
-        pci_bus_id=pci_bus_id,
-        pid=pid,
-    )
-
-
-def _shown(text: str) -> str:
-    shown = mask_text(text.strip())
-    return shown if len(shown) <= MOST_CHARS else shown[: MOST_CHARS - 1] + "…"
+def _text(text: bytes) -> str:
+    return _UNPRINTABLE.sub(" ", text.decode("utf-8", "replace")).strip()

@@ -1,150 +1,184 @@
-"""The kernel log: Xids, AER, kills and the like, also from before gputop started.
-
-``/dev/kmsg`` gives it record by record; where this user may not open it, journald may give it to him. The
-log may be long, or be written faster than anybody reads: what is read at a time is bounded.
-"""
+"""The kernel's log as a source: what it told before this monitor was started, and what it tells now."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import subprocess
 import time
-from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
 
-from ...model.gpu_readings import XidReading
-from ...model.kernel_readings import KernelEventReading
+from ...model.kernel_log import KERNEL_LOG, KernelLogReading
+from ...model.reading import Missing
 from ..context import Context
-from ..protocol import SourceAbsent, SourceDenied
-from .lines import WORTH_A_LOOK, read_line
+from ..procfs.redaction import mask_text
+from ..protocol import SourceError
+from .events import OomGroups, told
+from .kept import Event, Kept
+from .lines import LogLine, matter
+from .patterns import SUSPENDED
+from .ways import Way, first_open
 
-_RECORD_BYTES = 8192
-_MOST_SECONDS = 0.2
-"""Of CPU for one look: the rest of a long log comes with the next ones."""
-_MOST_KEPT = 64
-"""Of Xids, and of all else, the newest."""
-_KEPT_SECONDS = 7 * 86400.0
-_RECORD = re.compile(rb"\d+,\d+,(\d+),[^;]*;([^\n]*)")
-_JOURNAL = ("journalctl", "-k", "-b", "--no-pager", "-q", "-o", "short-monotonic")
-_JOURNAL_LINES = 20_000
-_JOURNAL_EVERY_SECONDS = 30.0
-_JOURNAL_LINE = re.compile(rb"\[ *(\d+\.\d+)\] \S+ kernel: (.*)")
-_DENIED = "the kernel log is for root: sudo sysctl kernel.dmesg_restrict=0, or put this user into the group systemd-journal"
+_AGAIN_SECONDS = 60.0
+"""Between attempts where it may not be read."""
+_INITIAL_PID_NAMESPACE = "pid:[4026531836]"
+"""Its inode is the same on every Linux."""
+_OTHER_PIDS = "the log has pids of the host, and this monitor sees those of its container"
+_NO_TIMES = "the log has no times (printk.time=0)"
+_MOST_TEXT = 300
+_AFTER_OOM = 64
+_SLEPT_SECONDS = 1.0
+_MADE_AGAIN_SECONDS = 600.0
+"""What has grown old is left out then, also where the log has nothing new."""
 
 
 class KernelLogSource:
-    """What it has said, the newest of each kind.
+    """A reading per event.
 
     Args:
-        root: of the file system with ``dev/kmsg`` in it.
+        root: of the file system with ``dev`` and ``proc`` in it.
     """
 
-    name = "kernel log"
-    rest_seconds = 2.0
+    name = KERNEL_LOG
 
     def __init__(self, root: Path = Path("/")) -> None:
-        self._path = root / "dev/kmsg"
-        self._is_real = root == Path("/")
-        self._file = -1
-        self._xids: deque[XidReading] = deque(maxlen=_MOST_KEPT)
-        self._events: deque[KernelEventReading] = deque(maxlen=_MOST_KEPT)
-        self._journal_due = 0.0
-        self._journal_last = -1.0
+        self._root = root
+        self._way: Way | None = None
+        self.rest_seconds = 0.0
+        self._own_pids = True
+        self._kept = Kept()
+        self._groups: dict[int, OomGroups] = {}
+        self._sleeps: list[tuple[float, float]] = []
+        """When the log tells that the node has slept, and for how long."""
+        self._seen: set[LogLine] = set()
+        """Of a log that is given as a whole each time, the lines that were read."""
+        self._last = 0.0
+        """Monotonic seconds of the last read."""
+        self._made: tuple[KernelLogReading, ...] = ()
+        self._made_at = self._made_offset = 0.0
 
-    def read(self) -> tuple[XidReading | KernelEventReading, ...]:
-        """All that is known now.
+    def read(self) -> tuple[KernelLogReading, ...]:
+        """What it told, the oldest first; of a storm the newest.
 
         Raises:
-            SourceAbsent: where there is none.
-            SourceDenied: where this user may not read it, in any way.
+            SourceError: it may not be read, or there is none.
         """
-        began = time.time() - time.clock_gettime(time.CLOCK_MONOTONIC)
-        for since_boot, line in self._records():
-            found = read_line(line.decode("utf-8", "replace"), began + since_boot)
-            if found is not None and found.xid is not None:
-                self._xids.append(found.xid)
-            elif found is not None and found.event is not None:
-                self._events.append(found.event)
-        oldest = time.time() - _KEPT_SECONDS
-        kept: list[XidReading | KernelEventReading] = [*self._xids, *self._events]
-        return tuple(each for each in kept if each.time_seconds >= oldest)
+        before = self._way is None
+        data = self._open() if self._way is None else self._way.take()
+        now = time.monotonic()
+        changed = self._take(data, now, before)
+        self._last = now
+        offset = time.time() - now
+        moved = abs(offset - self._made_offset) > _SLEPT_SECONDS
+        if changed or moved or now - self._made_at > _MADE_AGAIN_SECONDS:
+            asleep = _asleep_seconds()
+            kept = self._kept.sent(now)
+            self._made = tuple([self._reading(each, offset, asleep) for each in kept])
+            self._made_at, self._made_offset = now, offset
+        return self._made
 
     def close(self) -> None:
-        """Give the file back."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        """Give the log back."""
+        if self._way is not None:
+            self._way.close()
+        self._way = None
 
-    def _records(self) -> Iterator[tuple[float, bytes]]:
-        """Seconds since boot and text of each new record that may matter."""
-        if self._file < 0:
-            try:
-                self._file = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            except FileNotFoundError as error:
-                raise SourceAbsent("there is no /dev/kmsg here") from error
-            except OSError as error:
-                if not self._is_real:
-                    raise SourceDenied(_DENIED) from error
-                return self._of_journal()
-        return self._of_kmsg()
-
-    def _of_kmsg(self) -> Iterator[tuple[float, bytes]]:
-        until = time.thread_time() + _MOST_SECONDS
-        looked = 0
-        while True:
-            looked += 1
-            if looked % 256 == 0 and time.thread_time() > until:
-                return
-            try:
-                data = os.read(self._file, _RECORD_BYTES)
-            except BrokenPipeError:
-                continue  # the oldest records were overwritten meanwhile
-            except BlockingIOError:
-                return
-            except OSError:
-                self.close()  # opened anew with the next look
-                return
-            if not data:
-                return
-            if WORTH_A_LOOK.search(data):
-                for found in _RECORD.finditer(data):
-                    yield int(found[1]) / 1e6, found[2]
-
-    def _of_journal(self) -> Iterator[tuple[float, bytes]]:
-        now = time.monotonic()
-        if now < self._journal_due:
-            return iter(())
-        first = self._journal_last < 0
-        self._journal_due = now + _JOURNAL_EVERY_SECONDS
-        newest = str(_JOURNAL_LINES) if first else "2000"
+    def _open(self) -> bytes:
         try:
-            done = subprocess.run(
-                [*_JOURNAL, "-n", newest],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=10.0,
-                check=False,
-            )
-        except (OSError, subprocess.SubprocessError) as error:
-            raise SourceDenied(_DENIED) from error
-        if not done.stdout:
-            raise SourceDenied(_DENIED)
-        return self._newer(done.stdout)
+            self._way, data = first_open(self._root)
+        except SourceError:
+            self.rest_seconds = _AGAIN_SECONDS
+            raise
+        self.rest_seconds = self._way.rest_seconds
+        self._own_pids = _in_initial_namespace(self._root)
+        return data
 
-    def _newer(self, output: bytes) -> Iterator[tuple[float, bytes]]:
-        last = self._journal_last
-        for line in output.splitlines():
-            found = _JOURNAL_LINE.match(line)
-            if found is None:
+    def _take(self, data: bytes, now: float, before: bool) -> bool:
+        """Keep what is new and of interest; whether there was any."""
+        lines = matter(data)
+        offset = time.time() - now
+        changed = False
+        for line in lines:
+            if line in self._seen:
                 continue
-            with contextlib.suppress(ValueError):
-                since_boot = float(found[1])
-                self._journal_last = max(self._journal_last, since_boot)
-                if since_boot > last and WORTH_A_LOOK.search(line):
-                    yield since_boot, found[2]
+            changed |= self._line(line, self._moment(line, offset, now, before), before)
+        if self._way is not None and self._way.name != "kmsg":
+            self._seen = set(lines)
+        return changed
+
+    def _moment(self, line: LogLine, offset: float, now: float, before: bool) -> float | None:
+        """On the monotonic clock. The log's own runs apart from it by seconds in weeks, so what comes
+        while we look is held to the time since the last look."""
+        if line.seconds is None:
+            return None if before else now
+        seconds = line.seconds - offset if line.unix else line.seconds
+        return min(now, seconds) if before else min(now, max(seconds, self._last - 1.0))
+
+    def _line(self, line: LogLine, moment: float | None, before: bool) -> bool:
+        slept = re.match(SUSPENDED, line.text)
+        if slept:
+            if moment is not None and not line.unix:
+                self._sleeps.append((moment, float(slept[1])))
+            return bool(slept)
+        said = told(line)
+        if isinstance(said, OomGroups):
+            if len(self._groups) > _AFTER_OOM:
+                self._groups.clear()
+            self._groups[said.pid] = said
+            return False
+        if said is None:
+            return False
+        event = Event(said, moment, before, line.text)
+        if said.kind == "oom kill" and said.pid in self._groups:
+            groups = self._groups.pop(said.pid)
+            event.cgroups = (groups.cgroup, groups.limited_cgroup)
+        self._kept.add(event)
+        return True
+
+    def _reading(self, event: Event, offset: float, asleep: float) -> KernelLogReading:
+        said, missing = event.told, Missing()
+        pid = said.pid
+        if pid is not None and not self._own_pids:
+            pid, missing["pid"] = None, _OTHER_PIDS
+        if event.newest is None:
+            missing["time_seconds"] = _NO_TIMES
+        cgroup, limited = event.cgroups
+        return KernelLogReading(
+            kind=said.kind,
+            time_seconds=self._unix(event.newest, offset),
+            first_time_seconds=self._unix(event.first, offset),
+            count=event.count,
+            before_start=event.before,
+            earlier_seconds=asleep if event.before and not self._sleeps else 0.0,
+            level=said.level,
+            pci_bus_id=said.pci_bus_id,
+            subject=said.subject,
+            code=said.code,
+            pid=pid,
+            command_name=None if said.command_name is None else mask_text(said.command_name),
+            cgroup=cgroup,
+            limited_cgroup=limited,
+            anonymous_bytes=said.anonymous_bytes,
+            text=mask_text(event.text)[:_MOST_TEXT],
+            missing=missing,
+        )
+
+    def _unix(self, moment: float | None, offset: float) -> float | None:
+        if moment is None:
+            return None
+        return offset + moment - sum(slept for at, slept in self._sleeps if at >= moment)
+
+
+def _asleep_seconds() -> float:
+    """How long the node has slept since it was started: the log's clock stood still meanwhile."""
+    asleep = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+    return round(asleep, 1) if asleep > _SLEPT_SECONDS else 0.0
+
+
+def _in_initial_namespace(root: Path) -> bool:
+    """Whether pids here are those of the host, as the log has them."""
+    try:
+        return str((root / "proc/self/ns/pid").readlink()) == _INITIAL_PID_NAMESPACE
+    except OSError:
+        return False
 
 
 def make(_context: Context) -> KernelLogSource:

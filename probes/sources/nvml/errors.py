@@ -15,7 +15,7 @@ _UNINITIALIZED, _NO_PERMISSION, _DRIVER_NOT_LOADED = 1, 4, 9
 _LIBRARY_NOT_FOUND, _VERSION_MISMATCH = 12, 18
 
 _LIBRARY = "libnvidia-ml.so.1"
-_NO_LIBRARY = f"no NVIDIA driver library ({_LIBRARY}) on this machine"
+_NO_LIBRARY = f"no NVIDIA driver library ({_LIBRARY}) on the node"
 NO_BINDING = "the Python package nvidia-ml-py is not installed"
 _NOT_LOADED = "the NVIDIA driver is not loaded: modprobe nvidia"
 _RELOADED = "the NVIDIA driver was shut down under us; initializing it again"

@@ -6,13 +6,13 @@ import ctypes
 from functools import partial
 from typing import Any
 
-from ...model.missing_reasons import NOT_OFFERED
+from ...model.missing_reasons import NO_FABRIC, NOT_OFFERED
+from ...model.vocabulary import FABRIC_JOINED, FABRIC_WELL
 from .call import Answer, Calls, Fields
 
 FABRIC_FIELDS = ("fabric_state", "fabric_health")
-_STATES = {1: "not started", 2: "in progress", 3: "completed"}
-_SUMMARIES = {1: "healthy", 2: "unhealthy", 3: "limited capacity"}
-_NO_FABRIC = "belongs to no NVSwitch fabric"
+_STATES = {1: "not started", 2: "in progress", 3: FABRIC_JOINED}
+_SUMMARIES = {1: FABRIC_WELL, 2: "unhealthy", 3: "limited capacity"}
 _DEGRADED_BANDWIDTH = 1
 _BANDWIDTH_MASK = 0x3
 _SUCCESS = 0
@@ -27,7 +27,7 @@ def read_fabric(calls: Calls, fields: Fields) -> None:
         return
     state = _STATES.get(info.state)
     if state is None:
-        fields.absent(_NO_FABRIC, *FABRIC_FIELDS)
+        fields.absent(NO_FABRIC, *FABRIC_FIELDS)
         return
     if info.status != _SUCCESS:
         state = f"failed (error {info.status})"

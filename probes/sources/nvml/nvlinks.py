@@ -33,6 +33,8 @@ _MOST_LINKS = 36
 _BYTES_PER_KIB = 1024
 _BYTES_PER_MB = 1e6
 _DOWN = 0
+_TRAFFIC_DISABLED = 3
+"""As drivers from 610 on report it."""
 
 Remote = Literal["gpu", "switch", "other"]
 _REMOTES: dict[int, Remote] = {0: "gpu", 2: "switch"}
@@ -166,6 +168,7 @@ class Links:
         return NvlinkReading(
             link=link,
             active=active,
+            traffic_disabled=None if state is None else state == _TRAFFIC_DISABLED,
             version=NVLINK_GENERATIONS.get(version) if version else None,
             speed_bytes_per_second=speed * _BYTES_PER_MB if speed else None,
             remote=remote,

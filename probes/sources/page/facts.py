@@ -45,6 +45,7 @@ _LOADER: dict[str, Callable[[object], object]] = {
     "batch_size": whole,
     "queue_depth": whole,
     "queue_capacity": whole,
+    "failures": whole,
 }
 
 

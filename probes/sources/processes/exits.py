@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import select
-import signal
 import struct
 import time
 from pathlib import Path
@@ -22,8 +20,6 @@ _GET_INFO = 0xC040FF0B
 """``PIDFD_GET_INFO`` with the first version of its structure, of 64 bytes."""
 _INFO_EXIT = 1 << 3
 _INFO = struct.Struct("=QQ11Ii")
-_OOM_KILL = re.compile(rb"[Kk]illed process (\d+)")
-_LOG_RECORDS = 4096
 _OLD_KERNEL = "this kernel does not tell how a process of others ended (6.15 does)"
 _NOT_REAPED = "its parent has not asked how it ended, and until then only its own user is reported"
 UNREAPED_SECONDS = 10.0
@@ -77,9 +73,6 @@ class Watched:
             monotonic_seconds=self._ended_at,
             signal=ended_by,
             code=None if status is None or ended_by else status >> 8,
-            killed_by="the kernel's OOM killer"
-            if ended_by == signal.SIGKILL and self.pid in oom_killed()
-            else "",
             missing=missing,
         )
 
@@ -98,29 +91,6 @@ class Watched:
         if not same_start(stat.start_time_seconds, self.start_time_seconds):
             return False, None  # its pid has been given to another one
         return True, stat.exit_status or None
-
-
-def oom_killed(path: str = "/dev/kmsg") -> frozenset[int]:
-    """Pids that the kernel log says were killed for want of memory; empty where it is not readable."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return frozenset()
-    pids: set[int] = set()
-    try:
-        for _ in range(_LOG_RECORDS):
-            try:
-                record = os.read(descriptor, 8192)
-            except BrokenPipeError:
-                continue  # the oldest records were overwritten meanwhile
-            except OSError:
-                break
-            if not record:
-                break
-            pids.update(int(found) for found in _OOM_KILL.findall(record))
-    finally:
-        os.close(descriptor)
-    return frozenset(pids)
 
 
 def forget_old(exits: list[ExitReading]) -> list[ExitReading]:

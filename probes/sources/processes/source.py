@@ -82,6 +82,7 @@ class ProcessSource:
         wanted, by_gpu = self._watchlist.pids(), self._watchlist.by_gpu()
         # Of those on a GPU the driver says at each tick which they are.
         self._asked = self._watchlist.attached().difference(*by_gpu.values())
+        self._forget_origins(wanted)
         if wanted - self._known:
             self._tree.hurry()  # a new job: its workers are there already
         self._known = wanted
@@ -308,6 +309,12 @@ class ProcessSource:
         entry = self._entries.pop(pid, None)
         if entry is not None:
             entry.close()
+
+    def _forget_origins(self, wanted: frozenset[int]) -> None:
+        """Of what nobody watches any more: a node may see thousands of processes in a day."""
+        for origins in (self._heirs, self._began):
+            for pid in origins.keys() - wanted:
+                del origins[pid]
 
     def _forget(self, wanted: set[int]) -> None:
         for pid in self._entries.keys() - wanted:

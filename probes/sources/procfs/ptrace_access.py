@@ -90,6 +90,14 @@ def refusal_of_access(pid: int, root: Path = Path("/")) -> Refusal | None:
     )
 
 
+def is_named_python(pid: int, root: Path = Path("/")) -> bool:
+    """Whether its executable is called so. That needs no look into its memory maps."""
+    try:
+        return (root / "proc" / str(pid) / "exe").readlink().name.startswith("python")
+    except OSError:
+        return True  # who may not know that may not read its stack either, and is told why
+
+
 def refusal_of_program(pid: int, root: Path = Path("/")) -> Refusal | None:
     """Whether it is a program that no Python stack can be had of."""
     proc = root / "proc" / str(pid)

@@ -12,6 +12,9 @@ from pathlib import Path
 from .files import read_file
 
 _PASSWD_BYTES = 1 << 20
+_MOST_ASKED = 256
+"""Users that the system is asked for. A node that many user namespaces run on has thousands more."""
+_AT_ONCE = 4
 
 
 class UserNames:
@@ -24,19 +27,37 @@ class UserNames:
     def __init__(self, root: Path) -> None:
         self._names = _parse_passwd(root)
         self._ask_system = root == Path("/")
+        self._asked = 0
+        self._asking = threading.Semaphore(_AT_ONCE)
 
     def name(self, user_id: int) -> str:
         """The best name known by now."""
-        if user_id not in self._names:
-            self._names[user_id] = str(user_id)
-            if self._ask_system:
-                threading.Thread(
-                    target=self._look_up, args=(user_id,), name="user name", daemon=True
-                ).start()
-        return self._names[user_id]
+        name = self._names.get(user_id)
+        if name is None:
+            name = str(user_id)
+            if (
+                self._ask_system
+                and self._asked < _MOST_ASKED
+                and self._asking.acquire(blocking=False)
+            ):
+                self._ask(user_id)
+        return name
+
+    def _ask(self, user_id: int) -> None:
+        self._asked += 1
+        self._names[user_id] = str(user_id)
+        try:
+            threading.Thread(
+                target=self._look_up, args=(user_id,), name="user name", daemon=True
+            ).start()
+        except RuntimeError:  # no more threads are allowed: the number will do
+            self._asking.release()
 
     def _look_up(self, user_id: int) -> None:
-        self._names[user_id] = system_name(user_id) or str(user_id)
+        try:
+            self._names[user_id] = system_name(user_id) or str(user_id)
+        finally:
+            self._asking.release()
 
 
 def system_name(user_id: int) -> str | None:

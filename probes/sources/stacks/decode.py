@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ...model.rank_readings import StackFrameReading, StackThreadReading
 from ...model.stack_places import is_own, own_frame, place_of
-from .file_loops import SourceLine
+from .program_source import SourceLine
 
 MOST_THREADS = 256
 MOST_FRAMES = 150
@@ -15,6 +15,16 @@ MOST_CHARS = 200
 _MOST_NUMBER = 2**31
 _CUT = "…"
 _SCRIPT = "<module>"
+_LOCKERS = ("torch/utils/file_baton.py", "filelock/", "portalocker/", "fasteners/")
+"""Libraries that wait for lock files."""
+
+
+class Local(msgspec.Struct):
+    """A variable of a function."""
+
+    name: str
+    addr: int = 0
+    repr: str | None = None
 
 
 class _Frame(msgspec.Struct):
@@ -22,6 +32,7 @@ class _Frame(msgspec.Struct):
     filename: str = ""
     short_filename: str | None = None
     line: int = 0
+    locals: list[Local] | None = None
 
 
 class _Thread(msgspec.Struct):
@@ -51,17 +62,42 @@ def decode_dump(data: bytes, main_tid: int) -> tuple[StackThreadReading, ...] | 
 
 
 def own_lines(data: bytes, main_tid: int) -> tuple[SourceLine, ...]:
-    """Where the functions of the main thread that are the user's own are in their sources, innermost first."""
-    try:
-        threads = _decoder.decode(data)
-    except (msgspec.MsgspecError, RecursionError, ValueError):
-        return ()
-    main = next((each for each in threads if _thread(each, main_tid).main), None)
+    """Where the functions of the main thread that are the user's own are in their sources, innermost first;
+    and those of libraries that wait for lock files."""
+    main = next((each for each in _threads(data) if _thread(each, main_tid).main), None)
     return tuple(
         SourceLine(frame.filename, frame.line)
         for frame in (main.frames if main else [])
-        if frame.filename.startswith("/") and is_own(_frame(frame))
+        if frame.filename.startswith("/") and (is_own(_frame(frame)) or _locks(frame.filename))
     )
+
+
+def locals_at(data: bytes, main_tid: int, path: str, lines: range) -> dict[str, Local]:
+    """The variables of the main thread's innermost function that is in these lines of a source."""
+    main = next((each for each in _threads(data) if _thread(each, main_tid).main), None)
+    frames = main.frames if main else []
+    found = next((each for each in frames if each.filename == path and each.line in lines), None)
+    return {} if found is None else {each.name: each for each in found.locals or ()}
+
+
+def _locks(file: str) -> bool:
+    return any(f"/{name}" in file for name in _LOCKERS)
+
+
+def lines_of_threads(data: bytes) -> dict[int, tuple[SourceLine, ...]]:
+    """Where the functions of each thread are in their sources, innermost first, by its own number."""
+    return {
+        each.os_thread_id: tuple(SourceLine(frame.filename, frame.line) for frame in each.frames)
+        for each in _threads(data)
+        if each.os_thread_id is not None
+    }
+
+
+def _threads(data: bytes) -> list[_Thread]:
+    try:
+        return _decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return []
 
 
 def _with_main(threads: tuple[StackThreadReading, ...]) -> tuple[StackThreadReading, ...]:

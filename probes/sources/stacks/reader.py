@@ -12,18 +12,24 @@ from msgspec.structs import replace
 from ...model.rank_readings import (
     DUMPS,
     DUMPS_SECONDS,
+    BusyLoop,
     FileLoop,
     Stack,
     StackReading,
     StackThreadReading,
 )
-from ...model.wait_kinds import wait_kind
 from ..procfs.files import read_file
-from ..procfs.ptrace_access import Refusal, refusal_of_access, refusal_of_program, refusal_of_target
-from ..procfs.text import Stat, parse_stat, parse_status, parse_wait_channel, same_start
-from .decode import decode_dump, own_lines
-from .file_loops import file_loop
+from ..procfs.ptrace_access import (
+    Refusal,
+    is_named_python,
+    refusal_of_access,
+    refusal_of_program,
+    refusal_of_target,
+)
+from ..procfs.text import Stat, parse_stat, parse_status, same_start
+from .decode import decode_dump
 from .py_spy import TIMEOUT_SECONDS, Output, run_py_spy
+from .source_witness import SourceWitness
 
 _MOST_THREADS = 1024
 _MOST_CHARS = 200
@@ -61,6 +67,8 @@ class StackReader:
         self._failures = 0
         self._failure = ""
         self._loop: FileLoop | None = None
+        self._busy_loop: BusyLoop | None = None
+        self._sources = SourceWitness(self._proc, self._tid_here, self._with_variables)
         self.reading = StackReading(
             monotonic_seconds=0.0, pid=pid, start_time_seconds=start_time_seconds
         )
@@ -97,6 +105,7 @@ class StackReader:
             duration_seconds=now - began,
             state_after=self._state(),
             file_loop=self._loop if main else None,
+            busy_loop=self._busy_loop if main else None,
         )
         return self.reading
 
@@ -109,6 +118,9 @@ class StackReader:
         """The threads; why there never will be any; ``None``: this one did not succeed."""
         pid = self.reading.pid
         refusal = refusal_of_target(pid, self._root)
+        if refusal is None and not self._dumps_text and not is_named_python(pid, self._root):
+            # py-spy would take far longer to say so.
+            refusal = refusal_of_program(pid, self._root)
         if refusal is not None:
             return refusal
         try:
@@ -118,23 +130,19 @@ class StackReader:
         if output.code != 0:
             return self._refusal(output)
         threads = decode_dump(output.out, self.main_tid())
-        self._loop = self._file_loop(output.out) if threads else None
+        self._loop = self._busy_loop = None
         if threads is None:
             return self._again(f"{self._binary} prints no stacks: is it py-spy?")
         if not any(thread.frames for thread in threads):
             self._failure = "py-spy found no stack in it"
             return None
-        return threads
+        found = self._sources.look(threads, output.out, self.main_tid(), self._state())
+        self._loop, self._busy_loop = found.file_loop, found.busy_loop
+        return found.threads
 
-    def _file_loop(self, dump: bytes) -> FileLoop | None:
-        """Only of a main thread that sleeps for a time: whoever waits otherwise looks for nothing again."""
-        try:
-            channel = parse_wait_channel(read_file(self._proc / "wchan"))
-        except OSError:
-            return None
-        if wait_kind(channel) != "timer":
-            return None
-        return file_loop(own_lines(dump, self.main_tid()), str(self._proc / "root"))
+    def _with_variables(self) -> Output:
+        pid = str(self.reading.pid)
+        return self._run(self._binary, "dump", "--json", "--nonblocking", "--locals", "--pid", pid)
 
     def _refusal(self, output: Output) -> Refusal | None:
         pid, words = self.reading.pid, output.errors.lower()

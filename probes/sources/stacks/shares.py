@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from ...attribution.stack_phase import phase_of
 from ...model.rank_readings import Stack, StackFrameReading
@@ -28,7 +29,22 @@ _MOST_FRAMES = 150
 _THREAD = re.compile(r"thread \((?:0x)?([0-9A-Fa-f]+)\)(?:: ([^;]*))?;(.*)")
 _FRAME = re.compile(r"(.+?) \((.*?)(?::(\d{1,9}))?\)")
 
-Samples = deque[tuple[float, Counter[str]]]
+_PAIRWISE = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv"})
+_DISTRIBUTED = ("torch/distributed/distributed_c10d.py", "p2p_communication.py")
+
+
+class Sampled(NamedTuple):
+    """Of one process, so far or in one run."""
+
+    phases: Counter[str]
+    pairwise: int = 0
+    """Samples inside a send or receive between two ranks."""
+    runs: int = 1
+    mixed: int = 0
+    """Runs in which it was in more than one phase."""
+
+
+Samples = deque[tuple[float, Sampled]]
 
 
 class Recorder:
@@ -46,14 +62,15 @@ class Recorder:
         self._run: _Run | None = None
         self._last: dict[int, float] = {}
 
-    def tick(self, wanted: Sequence[int]) -> Mapping[int, dict[str, int]]:
-        """Take in what has ended, start the next; samples by phase of each process so far."""
+    def tick(self, wanted: Sequence[int]) -> Mapping[int, Sampled]:
+        """Take in what has ended, start the next; samples of each process so far."""
         now = time.monotonic()
         if self._run is not None and self._run.ended(now):
             stacks = self._run.take()
             counts = phases_of(stacks)
             if counts:
-                self._samples.setdefault(self._run.pid, deque()).append((now, counts))
+                taken = Sampled(counts, pairwise_of(stacks), mixed=int(len(counts) > 1))
+                self._samples.setdefault(self._run.pid, deque()).append((now, taken))
             self._run = None
         self._forget(wanted, now)
         if self._run is None and wanted:
@@ -61,7 +78,7 @@ class Recorder:
             self._last[pid] = now
             with contextlib.suppress(OSError):  # the dumps tell why it does not start
                 self._run = _Run(self._binary, pid, self._main_tid(pid), now)
-        return {pid: dict(_sum(samples)) for pid, samples in self._samples.items()}
+        return {pid: _sum(samples) for pid, samples in self._samples.items()}
 
     def close(self) -> None:
         """End a run that is going on."""
@@ -73,13 +90,13 @@ class Recorder:
         for pid, samples in list(self._samples.items()):
             while samples and (
                 now - samples[0][0] > KEPT_SECONDS
-                or sum(_sum(samples).values()) - samples[0][1].total() >= KEPT_SAMPLES
+                or _sum(samples).phases.total() - samples[0][1].phases.total() >= KEPT_SAMPLES
             ):
                 samples.popleft()
             if not samples:
                 del self._samples[pid]
-        if not wanted:
-            self._last.clear()
+        for pid in self._last.keys() - set(wanted):
+            del self._last[pid]
 
 
 class _Run:
@@ -162,5 +179,20 @@ def phases_of(stacks: Iterable[tuple[Stack, int]]) -> Counter[str]:
     return counts
 
 
-def _sum(samples: Samples) -> Counter[str]:
-    return sum((counts for _, counts in samples), Counter[str]())
+def pairwise_of(stacks: Iterable[tuple[Stack, int]]) -> int:
+    """How many samples were inside a send or receive between two ranks."""
+    return sum(count for stack, count in stacks if any(map(_is_pairwise, stack)))
+
+
+def _is_pairwise(frame: StackFrameReading) -> bool:
+    return frame.name in _PAIRWISE and frame.file.endswith(_DISTRIBUTED)
+
+
+def _sum(samples: Samples) -> Sampled:
+    phases = sum((each.phases for _, each in samples), Counter[str]())
+    return Sampled(
+        phases,
+        sum(each.pairwise for _, each in samples),
+        len(samples),
+        sum(each.mixed for _, each in samples),
+    )

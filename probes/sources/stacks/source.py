@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from ..protocol import SourceAbsent
 from ..stack_requests import StackRequests
 from .py_spy import find_py_spy
 from .reader import REINSTALL, StackReader
-from .shares import Recorder
+from .shares import Recorder, Sampled
 
 EVERY_SECONDS = 2.0
 """Between two dumps of one process."""
@@ -65,7 +66,7 @@ class StackSource:
         self._forget(set(wanted))
         samples = self._record(now)
         return tuple(
-            replace(reader.reading, phase_samples=samples.get(pid, {}))
+            _with(samples.get(pid), reader.reading)
             for pid, reader in self._readers.items()
             if reader.reading.taken > 0
         )
@@ -75,7 +76,7 @@ class StackSource:
         if self._recorder is not None:
             self._recorder.close()
 
-    def _record(self, now: float) -> Mapping[int, dict[str, int]]:
+    def _record(self, now: float) -> Mapping[int, Sampled]:
         """Shares are taken of those alone of which dumps succeed."""
         if self._recorder is None:
             return {}
@@ -107,7 +108,19 @@ class StackSource:
             old = now - reader.reading.monotonic_seconds > _KEPT_SECONDS
             if pid not in wanted and old:
                 del self._readers[pid]
-                self._due.pop(pid, None)
+        for pid in self._due.keys() - wanted - self._readers.keys():
+            del self._due[pid]
+
+
+def _with(sampled: Sampled | None, reading: StackReading) -> StackReading:
+    found = sampled or Sampled(Counter(), runs=0)
+    return replace(
+        reading,
+        phase_samples=dict(found.phases),
+        pairwise_samples=found.pairwise,
+        phase_runs=found.runs,
+        mixed_runs=found.mixed,
+    )
 
 
 def make(context: Context) -> StackSource:

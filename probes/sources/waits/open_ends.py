@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 from ..procfs.files import read_file
 from ..procfs.text import parse_pids
+from ..procfs.visibility import in_first_pid_namespace
 
 MOST_SECONDS = 0.25
 _MOST_DESCRIPTORS = 4096
 _MOST_PROCESSES = 8192
 _FRESH_SECONDS = 2.0
-_FIRST_PID_NAMESPACE = "pid:[4026531836]"
-"""The kernel's own number for that of the whole machine."""
 
 
 class _Descriptor(NamedTuple):
@@ -82,7 +81,7 @@ class OpenEnds:
 
     def _list(self) -> None:
         began = time.monotonic()
-        self._listed, self._all_seen = {}, _sees_all(self._proc)
+        self._listed, self._all_seen = {}, in_first_pid_namespace(self._proc)
         for pid in _youngest_first(self._proc):
             if time.monotonic() - began > MOST_SECONDS:
                 self._all_seen = False
@@ -122,14 +121,6 @@ def family_of(pid: int, root: Path = Path("/")) -> list[int]:
     except OSError:
         pass
     return found
-
-
-def _sees_all(proc: str) -> bool:
-    """In a container the processes of others are not shown at all."""
-    try:
-        return os.readlink(f"{proc}/self/ns/pid") == _FIRST_PID_NAMESPACE  # noqa: PTH115
-    except OSError:
-        return False
 
 
 def _youngest_first(proc: str) -> list[int]:

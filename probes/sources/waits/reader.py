@@ -61,6 +61,8 @@ class WaitReader:
         self._again = FIRST_AGAIN_SECONDS
         self._due = 0.0
         self._locks: PolledLocks | None = None
+        self._asleep: WaitReading | None = None
+        """The last reading, where it was of a sleep in which nothing was sought."""
 
     def close(self) -> None:
         """Give back what it holds."""
@@ -72,6 +74,10 @@ class WaitReader:
         """``None`` where it runs, woke up meanwhile, or its wait may not be seen."""
         try:
             before = self._switches()
+            if self._asleep is not None and self._asleep.switches == before:
+                # It has not run since: it is in the same sleep, and cannot have tried a lock.
+                return msgspec.structs.replace(self._asleep, monotonic_seconds=time.monotonic())
+            self._asleep = None
             call = system_call(self._folder) if before is not None else None
             if before is None or call is None:
                 return None
@@ -80,7 +86,7 @@ class WaitReader:
                 return None
         except OSError:
             return None
-        return WaitReading(
+        reading = WaitReading(
             monotonic_seconds=time.monotonic(),
             pid=self._pid,
             start_time_seconds=self._start,
@@ -88,6 +94,8 @@ class WaitReader:
             things=things,
             any_of=call.any_of,
         )
+        self._asleep = reading if call.is_sleep and not things else None
+        return reading
 
     def _switches(self) -> int | None:
         """``None`` where it runs, or its memory could not be read without hanging."""

@@ -178,6 +178,38 @@ def test_host_shares_and_rates() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        ((10, 1.0, 5.0), (14, 3.0, 8.0), (0.5, 1.5)),
+        ((10, 1.0, 5.0), (10, 1.0, 6.0), (None, 0.5)),
+        ((10, 1.0, 5.0), (4, 0.2, 1.0), (None, None)),
+        ((None, None, None), (14, 3.0, 8.0), (None, None)),
+    ],
+    ids=["answered", "in flight", "reset", "not reported"],
+)
+def test_how_long_requests_to_a_disk_take_and_how_many_are_in_flight(
+    first: tuple[Any, ...], last: tuple[Any, ...], told: tuple[Any, ...]
+) -> None:
+    def at(moment: float, counters: tuple[Any, ...]) -> Sample:
+        requests, took, queue = counters
+        disk = DiskReading(
+            name="sda",
+            read_bytes=0,
+            write_bytes=0,
+            busy_seconds=0.0,
+            requests=requests,
+            request_seconds=took,
+            queue_seconds=queue,
+        )
+        return sample(moment, host=host(moment, disks=(disk,)))
+
+    frame = fold(at(10, first), at(12, last))
+    assert frame.host is not None and frame.host.disks is not None
+    (disk,) = frame.host.disks
+    assert (disk.await_seconds, disk.queue_length) == told
+
+
+@pytest.mark.parametrize(
     ("periods", "throttled", "ratio"), [(10, 4, 0.4), (10, 0, 0.0), (0, 0, 0.0), (-5, 0, None)]
 )
 def test_throttling_is_a_share_of_the_periods(

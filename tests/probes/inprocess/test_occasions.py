@@ -60,6 +60,22 @@ def test_a_worker_that_waits_for_itself_leaves_its_rank_in_data() -> None:
     assert len(reading.loader.worker_pids) == 1
 
 
+def test_draws_that_find_a_worker_dead_are_counted() -> None:
+    code = f"import runpy\nsay('in')\nrunpy.run_path({str(JOBS / 'dying_workers.py')!r})"
+    with job(code, python=TORCH_PYTHON) as running:
+        assert running.line() == "in"
+
+        def has_gone_on() -> bool:
+            reading = reading_of(running.pid)
+            return reading.loader is not None and reading.loader.failures == 3
+
+        wait_until(has_gone_on, 60, "it has met three dead workers")
+        time.sleep(1.5)
+        reading = reading_of(running.pid)
+    assert reading.loader is not None and reading.loader.failures == 3
+    assert reading.error is None and reading.instruments["loader"] == "on"
+
+
 def is_older_than(reading: ProbeReading, seconds: float) -> bool:
     """Its phase is."""
     began = reading.phase_monotonic_seconds

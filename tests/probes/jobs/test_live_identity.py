@@ -32,7 +32,7 @@ def run():
 threading.Thread(target=run, daemon=True).start()
 for title in sys.argv[1:]:
     set_title(title)
-print("ready", flush=True)
+print("ready\\n", end="", flush=True)  # in one write, also where nothing is buffered
 time.sleep(60)
 '''
 
@@ -115,7 +115,7 @@ def test_two_jobs_of_one_shell(title: str) -> None:
 
 def test_a_helper_of_a_rank_that_lives_on_its_own() -> None:
     starter = 'export RANK=0 WORLD_SIZE=2 MASTER_ADDR=here MASTER_PORT=1; "$P" -c "$R" & '
-    helper = "import time; print('ready', flush=True); time.sleep(60)"
+    helper = "import time; print('ready\\n', end='', flush=True); time.sleep(60)"
     starter += f'("$P" -m timeit -n 1 -s "{helper}" & ); RANK=1 "$P" -c "$R" & '
     with started(starter, ranks=3) as pid:
         assert numbers(below(pid, lambda jobs: numbers(jobs) == [[0, 1]])) == [[0, 1]]

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 import pytest
 
 from gputop.probes.model.sample import WIRE_SCHEMA_VERSION, Sample
 from gputop.probes.recording import block as blocks
-from gputop.probes.recording.block import NewerSchema
+from gputop.probes.recording.block import BadBlock, NewerSchema
 from gputop.probes.recording.recording import Recording
 from gputop.probes.recording.segment import RecordingError, Segment, SegmentWriter
+from gputop.probes.recording.zstd import compress, decompress
 
-from support.recordings import BEGAN, NOTE, samples, written
+from support.recordings import BEGAN, NOTE, samples, small_samples, written, written_of
 
+DAMAGES = int(os.environ.get("GPUTOP_DAMAGES", "0"))
+"""Of each kind; the benchmarks try ten thousand."""
 FIXTURES = Path(__file__).parents[2] / "fixtures/recordings"
 
 
@@ -60,11 +64,13 @@ def test_every_truncation_leaves_the_blocks_before_it(tmp_path: Path) -> None:
     ends = [place.offset for place in places[1:]] + [len(whole)]
     cut = tmp_path / "cut.gtop"
     random.seed(5)
-    for size in sorted({*random.sample(range(len(whole)), 60), *ends, *(end - 1 for end in ends)}):
+    for size in sorted(
+        {*random.sample(range(len(whole)), DAMAGES or 60), *ends, *(end - 1 for end in ends)}
+    ):
         cut.write_bytes(whole[:size])
         complete = sum(end <= size for end in ends)
         if not complete:
-            with pytest.raises(RecordingError, match="is no recording"):
+            with pytest.raises(RecordingError, match="is not a gputop recording"):
                 Segment(cut)
             continue
         segment = Segment(cut)
@@ -72,16 +78,15 @@ def test_every_truncation_leaves_the_blocks_before_it(tmp_path: Path) -> None:
         assert segment.damaged == (size not in ends)
 
 
-@pytest.mark.parametrize("flips", [300])
-def test_a_flipped_bit_costs_at_most_its_block(tmp_path: Path, flips: int) -> None:
-    whole = bytearray(written(tmp_path / "r.gtop").read_bytes())
+def test_a_flipped_bit_costs_at_most_its_block(tmp_path: Path) -> None:
+    expected = list(small_samples(step=5))
+    whole = bytearray(written_of(tmp_path / "r.gtop", expected).read_bytes())
     places = Segment(tmp_path / "r.gtop").places
     ends = [place.offset for place in places[1:]] + [len(whole)]
-    expected = list(samples())
     path = tmp_path / "flipped.gtop"
     numbers = random.Random(7)
     heads = [place.offset + at for place in places for at in range(24)]
-    for _ in range(flips):
+    for _ in range(DAMAGES or 300):
         at = numbers.choice(heads) if numbers.random() < 0.4 else numbers.randrange(len(whole))
         bit = 1 << numbers.randrange(8)
         whole[at] ^= bit
@@ -169,4 +174,89 @@ def test_a_head_costs_no_data(tmp_path: Path) -> None:
         "first_seconds": BEGAN,
         "last_seconds": BEGAN + 9,
         "thinned": False,
+        "differences": True,
+        "marks": (),
     }
+
+
+def test_bytes_that_went_missing_cost_the_blocks_that_they_hit(tmp_path: Path) -> None:
+    """The next block begins inside of where the one before should have ended."""
+    whole = written_of(tmp_path / "r.gtop", small_samples(step=5)).read_bytes()
+    places = Segment(tmp_path / "r.gtop").places
+    numbers = random.Random(11)
+    path = tmp_path / "short.gtop"
+    for _ in range(DAMAGES or 100):
+        begin = numbers.randrange(len(whole))
+        end = min(len(whole), begin + numbers.randrange(1, 2 * places[0].end))
+        path.write_bytes(whole[:begin] + whole[end:])
+        hit = [place.head for place in places if place.offset < end and begin < place.end]
+        if len(hit) == len(places):
+            continue
+        kept = [
+            each
+            for each in small_samples(step=5)
+            if not any(h.first_seconds <= each.time_seconds <= h.last_seconds for h in hit)
+        ]
+        assert read(path) == kept, (begin, end)
+
+
+def test_findings_are_known_without_their_data(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.gtop")
+    data = bytearray(path.read_bytes())
+    for place in Segment(path).places:
+        data[place.end - 1] ^= 1
+    path.write_bytes(data)
+    assert list(Recording(path).marks()) == [NOTE]
+
+
+def test_more_findings_than_a_head_holds_are_in_the_data(tmp_path: Path) -> None:
+    many = [msgspec.structs.replace(NOTE, name=f"{n} {'x' * 500}") for n in range(200)]
+    path = tmp_path / "r.gtop"
+    writer = SegmentWriter(path)
+    writer.append(blocks.encode([*samples(3), *many]))
+    writer.close()
+    assert Segment(path).places[0].head.marks is None
+    assert list(Recording(path).marks()) == many
+
+
+def test_files_of_two_nodes_are_not_shown_as_one(tmp_path: Path) -> None:
+    written(tmp_path / "run-20261130T220000Z-000.gtop", 5)
+    writer = SegmentWriter(tmp_path / "run-20261130T230000Z-000.gtop")
+    writer.append(blocks.encode([msgspec.structs.replace(samples()[0], node="other")]))
+    writer.close()
+    with pytest.raises(RecordingError, match=r"several nodes \(node17, other\): name one file"):
+        Recording(tmp_path / "run")
+    assert Recording(tmp_path / "run-20261130T230000Z-000.gtop").node == "other"
+
+
+def test_a_folder_of_the_same_name_hides_no_recording(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    written(tmp_path / "run-20261130T220000Z-000.gtop", 5)
+    assert Recording(tmp_path / "run").count == 5
+
+
+def test_what_is_forged_is_no_worse_than_what_is_damaged() -> None:
+    """Its checksums are right, and what is in it is not what any program of ours writes."""
+    made = blocks.encode([*small_samples(8), NOTE])
+    _, head_bytes, data_bytes, data_crc, head_crc = blocks.FRAME.unpack_from(made)
+    at = blocks.FRAME.size + head_bytes
+    head = blocks.decode_head(made[blocks.FRAME.size : at], data_bytes, data_crc, head_crc)
+    plain = decompress(made[at:])
+    numbers = random.Random(3)
+    bad = 0
+    for _ in range(DAMAGES or 300):
+        forged = bytearray(plain)
+        place = numbers.randrange(min(len(forged), 3000))
+        match numbers.randrange(3):
+            case 0:
+                forged[place] = numbers.randrange(256)
+            case 1:
+                del forged[place : place + numbers.randrange(1, 5)]
+            case _:
+                forged[place:place] = numbers.randbytes(2)
+        data = compress(bytes(forged))
+        try:
+            blocks.decode(head, crc32(data), data)
+        except BadBlock:
+            bad += 1
+    assert bad > (DAMAGES or 300) / 2

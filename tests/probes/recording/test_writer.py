@@ -15,7 +15,7 @@ import pytest
 from gputop.probes.model.sample import Sample
 from gputop.probes.recording.recording import Recording, segments_of
 from gputop.probes.recording.ring import Ring
-from gputop.probes.recording.segment import RecordingError
+from gputop.probes.recording.segment import RecordingError, write_blocks
 from gputop.probes.recording.writer import Recorder
 
 from support.recordings import BEGAN, NOTE, samples
@@ -139,15 +139,27 @@ def test_a_disk_that_hangs_keeps_nobody_waiting(tmp_path: Path) -> None:
     # Its thread stands in a write to a pipe that nobody reads, as it would on a dead mount.
     os.set_blocking(held, True)
     os.write(held, bytes(60_000))
-    assert recorder._writer is not None
-    os.dup2(held, recorder._writer._file)
-    began = time.monotonic()
+    (file,) = tmp_path.glob("run-*.gtop")
+    (written_to,) = (
+        int(each.name) for each in Path("/proc/self/fd").iterdir() if _leads_to(each, file)
+    )
+    os.dup2(held, written_to)
+    began, late = time.monotonic(), time.time() - BEGAN
+    # Samples of now: others would begin a file of their own.
+    new = [msgspec.structs.replace(e, time_seconds=e.time_seconds + late) for e in samples()]
     for _ in range(20):
-        for entry in samples():
+        for entry in new:
             recorder.add(entry)
     assert time.monotonic() - began < 5
     assert recorder.dropped > 0
     assert not recorder.close()
+
+
+def _leads_to(link: Path, file: Path) -> bool:
+    try:
+        return link.readlink() == file
+    except OSError:
+        return False
 
 
 def test_the_ring_keeps_ten_minutes(tmp_path: Path) -> None:
@@ -155,6 +167,7 @@ def test_the_ring_keeps_ten_minutes(tmp_path: Path) -> None:
     for entry in samples():
         ring.add(entry)
     ring.add(msgspec.structs.replace(NOTE, time_seconds=BEGAN + 59))
-    assert ring.write(tmp_path / "kept.gtop") == (tmp_path / "kept.gtop").stat().st_size
+    size = write_blocks(tmp_path / "kept.gtop", ring.blocks())
+    assert size == (tmp_path / "kept.gtop").stat().st_size
     found = seconds(Recording(tmp_path / "kept.gtop"))
     assert found[-1] == 59.0 and 30 <= len(found) <= 40

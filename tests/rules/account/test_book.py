@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from gputop.rules.account.watch import WatchAccounts
 
 from support.account_scenes import assert_whole, later, with_ranks
-from support.rules_scenes import GPUS, always, play
+from support.rules_scenes import always, play
+from support.scene_readings import GPUS
 
 _SHARE = st.floats(0.0, 1.0)
 _PHASES = st.dictionaries(

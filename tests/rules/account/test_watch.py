@@ -19,7 +19,13 @@ from gputop.rules.engine import Engine
 from support.account_scenes import account, assert_whole, gpu_shares, later, with_ranks
 from support.input_scenes import waits_for_data
 from support.replays import replay
-from support.rules_scenes import GPUS, Changes, always, frames, play
+from support.rules_scenes import (
+    Changes,
+    always,
+    frames,
+    play,
+)
+from support.scene_readings import GPUS
 from support.tui_watch import played
 
 _DATA = 0.3

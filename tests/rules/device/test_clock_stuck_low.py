@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from support.clock_scenes import HOT
-from support.rules_scenes import IDLE, Changes, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import IDLE
 
 STUCK: dict[str, Any] = {"sm_clock_hertz": 1200e6}
 

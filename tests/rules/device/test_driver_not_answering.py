@@ -9,7 +9,13 @@ from gputop.probes.model.sample import Sample, SourceStatus
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 
-from support.rules_scenes import BEGAN, UNIX, Changes, always, evidence, play, rank_pid
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, UNIX, rank_pid
 
 
 def hung(second: float, *indices: int, since: float = 5.0) -> Changes:

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import SPINNING, Changes, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import SPINNING
 
 
 def test_gpu_lost_explains_what_its_job_shows() -> None:

@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import Changes, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
 
 BRAKED: dict[str, Any] = {
     "throttle_reasons": ("hw slowdown", "hw power brake"),

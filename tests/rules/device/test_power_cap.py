@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import SPINNING, Changes, always, evidence, play
+from gputop.rules.device.power_cap import PowerCap
+
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import SPINNING
 
 CAPPED: dict[str, Any] = {
     "throttle_reasons": ("sw power cap",),
@@ -64,7 +72,7 @@ def test_a_cap_is_told_though_the_gpu_waits_for_data_in_between() -> None:
 
 def test_one_that_works_at_its_limit_and_is_not_held_clears() -> None:
     def script(second: float) -> Changes:
-        return Changes(gpus={2: CAPPED} if second < 40 else {})
+        return Changes(gpus={2: CAPPED if second < 40 else {"power_watts": 690.0}})
 
-    played = play(script, 65)
+    played = play(script, 40 + PowerCap.clear_seconds + 5)
     assert "HW202" in played.ever() and "HW202" not in played.ids()

@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 from support.clock_scenes import HOT
-from support.rules_scenes import Changes, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
 
 
 def test_thermal_slowdown() -> None:

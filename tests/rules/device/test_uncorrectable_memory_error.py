@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import Changes, always, evidence, play, xid
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import xid
 
 
 def errors(second: float, **more: Any) -> Changes:

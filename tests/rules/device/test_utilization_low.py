@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 
 from support.rules_scenes import (
-    BEGAN,
-    GPUS,
-    IDLE,
-    SPINNING,
     Changes,
     always,
     evidence,
     play,
-    probe,
-    rank_pid,
-    worker_pid,
 )
+from support.scene_readings import BEGAN, GPUS, IDLE, SPINNING, probe, rank_pid, worker_pid
 
 LOW: dict[str, Any] = {"utilization_ratio": 0.3, "sm_active_ratio": 0.25, "power_watts": 210.0}
 

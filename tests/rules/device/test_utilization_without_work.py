@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import GPUS, IDLE, SPINNING, Changes, always, evidence, play, probe
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import GPUS, IDLE, SPINNING, probe
 
 
 def test_spinning_in_a_collective() -> None:

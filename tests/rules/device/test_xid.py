@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.model.gpu_readings import XidReading
+from gputop.probes.model.kernel_log import KernelLogReading
 from gputop.probes.model.sample import SourceStatus
 
-from support.rules_scenes import UNIX, always, evidence, play, xid
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import GPUS, LAUNCHER, UNIX, gpu_slot, log_line, rank_pid, xid
 
 
 def test_xid_with_its_meaning() -> None:
@@ -57,36 +58,82 @@ def test_xid_ages_out_after_ten_minutes() -> None:
     assert play(always(xids=[xid(-601, 79)]), 5).ever() == set()
 
 
-def logged(code: int, hours: float, **more: Any) -> XidReading:
-    """A line of the kernel log."""
-    return XidReading(
-        time_seconds=UNIX - 3600 * hours, code=code, gpu_index=2, origin="kernel log", **more
+def in_log(second: float, code: int, gpu: int = 3, **fields: Any) -> KernelLogReading:
+    text = f"NVRM: Xid (PCI:{gpu_slot(gpu)}): {code}, pid=7, name=python, the driver's words"
+    given = {"before_start": True, "pci_bus_id": gpu_slot(gpu), "code": code, "text": text}
+    return log_line(second, "xid", **{**given, **fields})
+
+
+def test_one_from_before_this_watch_is_a_finding_with_its_time() -> None:
+    found = play(always(kernel_log=[in_log(-1200, 94, pid=7)]), 0).one("HW206")
+    assert (found.subject.gpu, found.severity) == (3, "warning")
+    assert found.since_seconds == UNIX - 1200
+    assert evidence(found, "since").value == "before this watch"
+    assert evidence(found, "xid").value == "94: contained memory error, process 7, 20 min ago"
+
+
+def test_an_unknown_one_of_the_log_is_told_with_the_drivers_words() -> None:
+    found = play(always(kernel_log=[in_log(-60, 789)]), 0).one("HW206")
+    assert evidence(found, "xid").value == (
+        "789: unknown to this program, the driver says: the driver's words, 1 min ago"
     )
 
 
-def test_what_the_kernel_log_has_of_before_is_told_with_its_age() -> None:
-    found = play(always(xids=[logged(48, 5.0), logged(43, 4.0)]), 3).one("HW206")
-    assert (found.severity, found.name, found.subject.gpu) == ("info", "Xid before this watch", 2)
-    (told,) = [
-        str(each.value) for each in found.evidence
-    ]  # 43 follows from others, and is left out
-    assert told.startswith("48: ") and told.endswith("5 h ago")
+def test_an_old_one_is_information() -> None:
+    assert play(always(kernel_log=[in_log(-3700, 79)]), 0).one("HW206").severity == "info"
+    assert play(always(kernel_log=[in_log(-3500, 79)]), 0).one("HW206").severity == "error"
 
 
-def test_a_recent_one_of_the_log_is_as_one_of_an_event() -> None:
-    found = play(always(xids=[logged(79, 0.05)]), 3).one("HW206")
+def test_before_this_job_is_said() -> None:
+    started = {rank_pid(index): {"start_time_seconds": 9990.0} for index in range(GPUS)}
+    launched = {LAUNCHER: {"start_time_seconds": 9980.0}}
+    script = always(kernel_log=[in_log(-600, 79)], processes={**started, **launched})
+    found = play(script, 0).one("HW206")
+    assert found.severity == "info"
+    assert evidence(found, "since").value == "before this watch, and before this job"
+
+
+def test_after_a_day_it_is_the_logs_alone() -> None:
+    assert "HW206" not in play(always(kernel_log=[in_log(-86_500, 79)]), 0).ever()
+
+
+def test_of_what_both_tell_there_is_one() -> None:
+    both = always(xids=[xid(-8, 79)], kernel_log=[in_log(-11, 79, pid=7, before_start=False)])
+    found = play(both, 0).one("HW206")
+    assert [each.value for each in found.evidence] == ["79: GPU has fallen off the bus, process 7"]
+
+
+def test_the_same_code_of_another_gpu_or_another_time_is_another() -> None:
+    others = [in_log(-8, 79, gpu=5), in_log(-300, 79)]
+    played = play(always(xids=[xid(-8, 79)], kernel_log=others), 0)
+    assert {found.subject.gpu for found in played.all("HW206")} == {3, 5}
+    three = next(found for found in played.all("HW206") if found.subject.gpu == 3)
+    assert [each.signal for each in three.evidence].count("xid") == 2
+
+
+def test_of_a_card_that_is_not_listed_the_address_is_named() -> None:
+    found = play(always(kernel_log=[in_log(-8, 79, pci_bus_id="0000:ee:00")]), 0).one("HW206")
+    assert (found.subject.gpu, found.subject.id) == (None, "0000:ee:00")
+
+
+@pytest.mark.parametrize("log", ["ok", "denied"])
+def test_either_of_the_two_is_enough_to_look(log: str) -> None:
+    sources = [
+        SourceStatus(name="nvml events", status="denied", reason="no permission"),
+        SourceStatus(name="kernel log", status="ok" if log == "ok" else "denied", reason="why"),
+    ]
+    judged = play(always(sources=sources), 0).last
+    assert ("HW206" in {each.id for each in judged.not_evaluated}) is (log == "denied")
+
+
+def test_what_the_log_has_of_hours_ago_is_told_with_its_age() -> None:
+    lines = [in_log(-5 * 3600, 48), in_log(-4 * 3600, 43)]
+    found = play(always(kernel_log=lines), 3).one("HW206")
+    assert (found.severity, found.name) == ("info", "Xid before this watch")
+    (told,) = [str(each.value) for each in found.evidence if each.signal == "xid"]
+    assert told.endswith(", 5 h ago"), "43 follows from others, and is left out"
+
+
+def test_a_new_one_of_the_log_is_as_one_of_an_event() -> None:
+    found = play(always(kernel_log=[in_log(-30, 79, before_start=False)]), 3).one("HW206")
     assert (found.severity, found.name) == ("error", "Xid")
-
-
-def test_old_consequences_alone_are_nothing() -> None:
-    assert play(always(xids=[logged(43, 5.0)]), 3).all("HW206") == []
-
-
-def test_where_events_cannot_be_had_the_log_is_another_way() -> None:
-    def gaps(*statuses: SourceStatus) -> set[str]:
-        return {each.id for each in play(always(sources=statuses), 2).last.not_evaluated}
-
-    events = SourceStatus(name="nvml events", status="unsupported", reason="no")
-    log = SourceStatus(name="kernel log", status="ok", monotonic_seconds=1.0)
-    assert "HW206" in gaps(events)
-    assert "HW206" not in gaps(events, log)

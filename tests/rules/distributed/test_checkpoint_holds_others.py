@@ -7,7 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.rules_scenes import Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
 from support.stall_scenes import (
     FROM,
     SLEEPING,

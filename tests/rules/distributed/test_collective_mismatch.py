@@ -10,7 +10,13 @@ import pytest
 from gputop.probes.model.probe_readings import CollectiveReading, ProbeReading
 from gputop.probes.model.rank_readings import CommunicatorRankReading, CommunicatorReading, Stack
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, evidence, play, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, GPUS, rank_pid
 from support.stall_scenes import (
     ALL,
     BACKWARD,

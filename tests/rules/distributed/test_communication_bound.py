@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from support.replays import replay
-from support.rules_scenes import always, evidence, on_many_nodes, play
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import on_many_nodes
 from support.step_scenes import spends
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,13 @@ import pytest
 
 from gputop.probes.model.rank_readings import ExitReading
 
-from support.rules_scenes import BEGAN, GPUS, Changes, Script, evidence, play, probe, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, GPUS, log_line, probe, rank_pid
 from support.stall_scenes import FROM, LOADING, SLEEPING, VICTIM, reported, stall
 
 
@@ -217,6 +224,51 @@ def test_a_rank_that_was_started_again_is_not_missed(again: bool) -> None:
         return Changes(probes=(dead,), without=() if again else (VICTIM,))
 
     assert reported(play(script, 10)) == ({} if again else {"RUN424": VICTIM})
+
+
+KILLED = "Memory cgroup out of memory: Killed process 1003 (python) total-vm:9kB, anon-rss:7kB"
+
+
+def with_log(script: Script, second: float, pid: int | None) -> Script:
+    def logged(now: float) -> Changes:
+        line = log_line(second, "oom kill", pid=pid, command_name="python", text=KILLED)
+        return dataclasses.replace(script(now), kernel_log=(line,) if now >= second else ())
+
+    return logged
+
+
+def test_the_kernel_log_says_who_killed_it() -> None:
+    played = play(with_log(ended(signal=9), FROM, rank_pid(VICTIM)), 20)
+    found = played.one("RUN424")
+    assert found.subject.rank == VICTIM
+    assert evidence(found, "killed_by").value == "the kernel's OOM killer"
+    assert evidence(found, "kernel_log").value == KILLED
+    assert "memory limit" in found.next_step
+    (told,) = played.all("MEM310")
+    assert told.explained_by is not None and told.explained_by.id == "RUN424"
+
+
+def test_of_one_that_died_before_anybody_looked_too() -> None:
+    found = play(with_log(left_behind(), -200.0, rank_pid(VICTIM)), 3).one("RUN424")
+    assert evidence(found, "killed_by").value == "the kernel's OOM killer"
+
+
+@pytest.mark.parametrize(
+    ("how", "second", "pid"),
+    [
+        ({"signal": 9}, FROM, 77),
+        ({"signal": 9}, FROM, None),
+        ({"signal": 9}, FROM - 200.0, rank_pid(VICTIM)),
+        ({"signal": 11}, FROM, rank_pid(VICTIM)),
+        ({"code": 1}, FROM, rank_pid(VICTIM)),
+    ],
+    ids=["another process", "a pid of another namespace", "long before", "it crashed", "it failed"],
+)
+def test_nobody_is_said_to_have_killed_it_where_the_log_does_not(
+    how: dict[str, Any], second: float, pid: int | None
+) -> None:
+    found = play(with_log(ended(**how), second, pid), 20).one("RUN424")
+    assert not {"killed_by", "kernel_log"} & {each.signal for each in found.evidence}
 
 
 @pytest.mark.parametrize(("signal", "joined"), [(9, [1.0]), (11, [])])

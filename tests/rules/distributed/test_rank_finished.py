@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from gputop.probes.model.rank_readings import ExitReading
 
-from support.rules_scenes import BEGAN, Changes, evidence, play, rank_pid
+from support.rules_scenes import Changes, evidence, play
+from support.scene_readings import BEGAN, rank_pid
 from support.stall_scenes import BACKWARD, FROM, VICTIM, everybody, frames, reported
 
 IN_EXIT = frames("threading.py:_shutdown:1560")

@@ -11,7 +11,13 @@ import pytest
 from gputop.probes.model.probe_readings import CollectiveReading
 from gputop.probes.model.rank_readings import Stack
 
-from support.rules_scenes import GPUS, Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import GPUS
 from support.stall_scenes import (
     ALL,
     FROM,

@@ -11,7 +11,8 @@ import pytest
 
 from gputop.probes.model.rank_readings import Stack
 
-from support.rules_scenes import UNIX, Changes, evidence, play
+from support.rules_scenes import Changes, evidence, play
+from support.scene_readings import UNIX
 from support.stall_scenes import (
     JUST_NOW,
     LOADING,

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from gputop.rules.closer_look import MOST_PEERS, uneven
 from gputop.rules.distributed.straggler import waited_for_in_backward
 
-from support.rules_scenes import GPUS, evidence, play
+from support.rules_scenes import Script, evidence, play
+from support.scene_readings import GPUS, rank_pid
 from support.straggler_scenes import (
     EVEN,
     HIDDEN,
@@ -18,6 +20,7 @@ from support.straggler_scenes import (
     WAITS,
     Phases,
     only_victim,
+    sampled,
     training,
 )
 
@@ -79,3 +82,41 @@ def test_nobody_is_blamed(phases: Callable[[int, int], Phases]) -> None:
 
 def test_one_rank_alone_has_nobody_to_wait() -> None:
     assert "RUN407" not in play(training(lambda *_: LATE, ranks=1), 20).ever()
+
+
+BUSY: Phases = {"other": 0.98, "backward": 0.02}
+WAITING: Phases = {"other": 0.28, "backward": 0.72}
+
+
+def test_without_probes_sampled_stacks_tell_it() -> None:
+    found = play(sampled(only_victim(BUSY, WAITING)), 20).one("RUN407")
+    assert (found.subject.rank, found.severity, found.confidence) == (VICTIM, "warning", 0.5)
+    assert evidence(found, "others_delay_ratio").value == pytest.approx(0.7)
+    assert evidence(found, "dumps").value == 120
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        sampled(only_victim(BUSY, WAITING), mixed=2),
+        sampled(only_victim(BUSY, WAITING), pairwise=5),
+        sampled(only_victim(BUSY, WAITING), count=60),
+        sampled(only_victim({"other": 0.5, "backward": 0.5}, WAITING)),
+        sampled(lambda rank, _: WAITING),
+        sampled(only_victim({"checkpoint": 0.98, "backward": 0.02}, WAITING)),
+    ],
+    ids=["turns", "stages", "too few", "a little", "even", "saves"],
+)
+@pytest.mark.unmeasured
+def test_by_sampled_stacks_nobody_is_blamed(script: Script) -> None:
+    assert "RUN407" not in play(script, 40).ever()
+
+
+def test_ranks_that_wait_unequally_are_sampled_where_there_is_no_probe() -> None:
+    frame = play(sampled(only_victim(BUSY, WAITING)), 20).last.frame
+    assert set(uneven(frame)) >= {rank_pid(VICTIM)}
+    assert len(uneven(frame)) == 1 + MOST_PEERS
+    even = play(sampled(lambda rank, _: WAITING), 20).last.frame
+    assert uneven(even) == ()
+    probed = play(training(only_victim(LATE, WAITS)), 20).last.frame
+    assert uneven(probed) == ()

@@ -9,16 +9,13 @@ import pytest
 from gputop.probes.model.gpu_readings import GpuProcessReading
 
 from support.rules_scenes import (
-    BEGAN,
-    GIB,
     Changes,
     Script,
     always,
     evidence,
     play,
-    process,
-    rank_pid,
 )
+from support.scene_readings import BEGAN, GIB, process, rank_pid
 
 
 def tenant(memory: int | None, sm: float | None = None, **own: Any) -> Script:

@@ -8,7 +8,13 @@ import pytest
 
 from gputop.probes.model.host_readings import PressureReading
 
-from support.rules_scenes import BEGAN, GPUS, JOB_GROUP, Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, GPUS, JOB_GROUP
 
 
 def throttled(ratio: float, **more: Any) -> Script:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.rules_scenes import play, worker_pid
+from support.rules_scenes import play
+from support.scene_readings import worker_pid
 from support.stall_scenes import SLEEPING, VICTIM, frames, reported, stall
 
 QUEUE = frames("torch/utils/data/dataloader.py:_try_get_data:1291", "train.py:main:111")

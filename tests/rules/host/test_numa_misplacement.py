@@ -8,7 +8,13 @@ import pytest
 
 from gputop.probes.model.link_readings import PlacementReading, TopologyReading
 
-from support.rules_scenes import BEGAN, GIB, GPUS, Changes, Script, evidence, play, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, GIB, GPUS, rank_pid
 
 
 def placed(index: int, second: float, **fields: Any) -> PlacementReading:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from support.limit_scenes import ROOMY, Values, limits, of_rank_2, still
-from support.rules_scenes import GPUS, Changes, evidence, play, rank_pid
+from support.rules_scenes import Changes, evidence, play
+from support.scene_readings import GPUS, rank_pid
 
 
 def test_nearly_all_descriptors_in_use() -> None:

@@ -13,7 +13,14 @@ from gputop.rules.causes import with_causes
 from gputop.rules.finding import Finding, Subject
 from gputop.rules.host.process_in_d_state import ProcessInDState
 
-from support.rules_scenes import BEGAN, Changes, Script, always, evidence, play, process, worker_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, process, worker_pid
 
 WORKER = worker_pid(3)
 SOON = {"HST107": {"error_seconds": 40.0}}

@@ -10,7 +10,8 @@ import pytest
 
 from gputop.probes.model.rank_readings import BlockedFile, Stack
 
-from support.rules_scenes import Changes, evidence, play, rank_pid
+from support.rules_scenes import Changes, evidence, play
+from support.scene_readings import rank_pid
 from support.stall_scenes import LOADING, VICTIM, assert_one_finding_with_the_right_rank, stall
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import BEGAN, IDLE, Changes, Script, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, IDLE
 
 
 def swapping(rate: float, **more: Any) -> Script:

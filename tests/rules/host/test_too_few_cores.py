@@ -9,18 +9,13 @@ import pytest
 from gputop.probes.model.host_readings import CpuUser, PressureReading
 
 from support.rules_scenes import (
-    BEGAN,
-    GPUS,
-    JOB_GROUP,
-    LAUNCHER,
     Changes,
     Script,
     always,
     evidence,
     play,
-    process,
-    rank_pid,
 )
+from support.scene_readings import BEGAN, GPUS, JOB_GROUP, LAUNCHER, process, rank_pid
 
 
 def test_too_few_cores_by_the_mask_that_all_share() -> None:

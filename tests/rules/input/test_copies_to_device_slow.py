@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from support.rules_scenes import Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
 from support.step_scenes import spends
 
 

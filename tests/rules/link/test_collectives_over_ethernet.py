@@ -6,7 +6,13 @@ import pytest
 
 from gputop.probes.model.host_readings import NetworkReading
 
-from support.rules_scenes import BEGAN, Changes, Script, evidence, on_many_nodes, play, port
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, on_many_nodes, port
 
 
 def over_ethernet(

@@ -7,7 +7,13 @@ import pytest
 from gputop.probes.model.link_readings import TopologyReading
 
 from support.nvlink_scenes import islands
-from support.rules_scenes import BEGAN, Script, always, evidence, play
+from support.rules_scenes import (
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN
 
 
 def test_a_job_split_across_islands() -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from support.nvlink_scenes import linked
-from support.rules_scenes import IDLE, Script, always, evidence, play
+from support.rules_scenes import (
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import IDLE
 
 
 def test_links_in_good_health() -> None:
@@ -24,6 +30,12 @@ def test_nvlink_that_goes_down() -> None:
 def test_fewer_nvlinks_than_its_peers() -> None:
     found = play(linked(lambda _: {"down": (0, 1)}), 10).one("LNK503")
     assert found.severity == "warning"
+
+
+def test_links_that_are_up_and_may_carry_nothing() -> None:
+    found = play(linked(lambda _: {"closed": (1, 4)}), 10).one("LNK503")
+    assert (found.name, found.severity) == ("NVLink without traffic", "warning")
+    assert evidence(found, "closed_links").value == "1, 4"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,12 @@ import msgspec
 import pytest
 
 from support.nvlink_scenes import linked, nvlinks
-from support.rules_scenes import Changes, evidence, play, with_probes
+from support.rules_scenes import (
+    Changes,
+    evidence,
+    play,
+    with_probes,
+)
 
 
 def test_links_that_tell_of_no_errors_leaves_the_rule_not_evaluated() -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from support.nvlink_scenes import islands, reported
-from support.rules_scenes import Script, always, evidence, play
+from support.rules_scenes import (
+    Script,
+    always,
+    evidence,
+    play,
+)
 
 ONE_SWITCH = "00000000:05:00.0"
 

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import GPUS, Changes, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import GPUS
 
 
 def test_pcie_link_degraded() -> None:

@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import Changes, Script, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    always,
+    evidence,
+    play,
+)
 
 
 def replaying(per_second: float, **more: Any) -> Script:

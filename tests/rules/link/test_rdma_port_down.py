@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from support.rdma_scenes import from_second, ports
-from support.rules_scenes import IDLE, Changes, evidence, play, port
+from support.rules_scenes import Changes, evidence, play
+from support.scene_readings import IDLE, port
 
 
 def healthy(_: float) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from support.rdma_scenes import from_second, ports
-from support.rules_scenes import Changes, evidence, play, port
+from support.rules_scenes import Changes, evidence, play
+from support.scene_readings import port
 
 
 def test_rate_below_siblings() -> None:

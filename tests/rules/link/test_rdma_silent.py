@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from support.rdma_scenes import from_second, ports
-from support.rules_scenes import Changes, Script, evidence, on_many_nodes, play, port, probe
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import on_many_nodes, port, probe
 
 
 def silent(

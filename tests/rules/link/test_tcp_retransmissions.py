@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from support.rules_scenes import BEGAN, Changes, Script, always, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN
 
 
 def losing(share: float, sent: float = 20_000.0, begin: float = 0.0) -> Script:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import GIB, always, evidence, play
+from support.rules_scenes import always, evidence, play
+from support.scene_readings import GIB
 
 ROOM = 80 * GIB - GIB // 2
 

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from support.rules_scenes import GIB, Changes, Script, evidence, play
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import GIB
 
 
 def group(values: Callable[[float], dict[str, Any]]) -> Script:

@@ -8,7 +8,13 @@ import pytest
 
 from gputop.probes.model.gpu_readings import GpuProcessReading
 
-from support.rules_scenes import BEGAN, GIB, Changes, always, evidence, play, process
+from support.rules_scenes import (
+    Changes,
+    always,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, GIB, process
 
 
 def held(second: float, **gpu: Any) -> Changes:

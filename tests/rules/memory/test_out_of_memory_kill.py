@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gputop.probes.model.rank_readings import ExitReading
 
-from support.rules_scenes import BEGAN, Changes, Script, play, rank_pid
+from support.rules_scenes import Changes, Script, play
+from support.scene_readings import BEGAN, rank_pid
 
 
 def kills(count: int | None, at: float = 20.0, before: int = 0) -> Script:

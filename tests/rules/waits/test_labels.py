@@ -10,7 +10,13 @@ import pytest
 
 from gputop.probes.model.rank_readings import BlockedFile, Stack
 
-from support.rules_scenes import BEGAN, Changes, Script, evidence, play, probe, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import BEGAN, probe, rank_pid
 from support.stall_scenes import (
     FROM,
     LOOPING,

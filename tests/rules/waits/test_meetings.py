@@ -10,7 +10,8 @@ import pytest
 from gputop.probes.model.probe_readings import CollectiveReading
 from gputop.probes.model.rank_readings import CommunicatorRankReading, CommunicatorReading
 
-from support.rules_scenes import BEGAN, Changes, Script, play, probe, rank_pid
+from support.rules_scenes import Changes, Script, play
+from support.scene_readings import BEGAN, probe, rank_pid
 from support.stall_scenes import BARRIER, FROM, everybody, frames, reported
 
 BACKWARD = frames("torch/autograd/graph.py:_engine_run_backward:979", "train.py:main:115")

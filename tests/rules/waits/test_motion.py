@@ -10,7 +10,13 @@ import pytest
 
 from gputop.probes.model.rank_readings import Stack
 
-from support.rules_scenes import Changes, Script, evidence, play, rank_pid
+from support.rules_scenes import (
+    Changes,
+    Script,
+    evidence,
+    play,
+)
+from support.scene_readings import rank_pid
 from support.stall_scenes import (
     BARRIER,
     FROM,

@@ -1,11 +1,13 @@
 """Training that comes to stand still: in the odd rank while the others wait for it, or in all at once.
 
-``hung.odd_WAY`` and ``hung.all_WAY`` with any way of ``blocks``; one process alone is the odd one.
+``hung.odd_WAY`` and ``hung.all_WAY`` with any way of ``blocks`` and ``everyday``; one process alone is
+the odd one.
 """
 
 import os
 
 import blocks
+import everyday
 
 
 def _odd(way):
@@ -88,7 +90,8 @@ def __getattr__(name):
     place, _, way = name.partition("_")
     if place not in _PLACES:
         raise AttributeError(name)
-    return _PLACES[place](getattr(blocks, way))
+    module = blocks if hasattr(blocks, way) else everyday
+    return _PLACES[place](getattr(module, way))
 
 
 def save_to_fifo(job):

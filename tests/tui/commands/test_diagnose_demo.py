@@ -29,10 +29,12 @@ def test_the_text_begins_with_the_cause(name: str) -> None:
     scenario, last = SCENARIOS[name], replay(name).last
     lines = as_text(last, None, last.active).splitlines()
     cause = scenario.finds[0]
-    who = f"{scenario.severity.upper()} {cause} {NAMES[cause]}: {scenario.about}"
+    assert last.active[0].name.startswith(NAMES[cause])
+    who = f"{scenario.severity.upper()} {cause} {last.active[0].name}: {scenario.about}"
     assert lines[0].partition(" (")[0] == who
     headlines = [line for line in lines if line.startswith(("ERROR", "WARNING"))]
-    assert {line.split()[1] for line in headlines} == {cause, *scenario.beside}
+    wanted = {*([cause] if scenario.severity != "info" else []), *scenario.beside}
+    assert {line.split()[1] for line in headlines} == wanted
     if len(scenario.finds) > 1:
         assert lines[1].startswith("    ") and any(
             line.startswith("    explains: ") for line in lines
@@ -47,7 +49,7 @@ def test_the_markdown_begins_with_the_cause(name: str) -> None:
     titles = [line for line in text.splitlines() if line.startswith("#")]
     cause = scenario.finds[0]
     assert titles[0].startswith("## node17, ")
-    assert titles[1] == f"### {cause} {NAMES[cause]}: {scenario.about} on node17"
+    assert titles[1] == f"### {cause} {last.active[0].name}: {scenario.about} on node17"
     first = text.split("\n### ")[1]
     assert first.splitlines()[2].startswith(f"{scenario.severity}, active, since ")
     for symptom in scenario.finds[1:]:

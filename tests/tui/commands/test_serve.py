@@ -254,16 +254,20 @@ def _query(root: str, query: str) -> list[dict[str, Any]]:
     return found
 
 
+def _alerts(root: str) -> list[dict[str, Any]]:
+    """Of a Prometheus; none while it starts, when it refuses connections and then answers 503."""
+    try:
+        code, text = fetch(f"{root}/api/v1/alerts")
+    except OSError:
+        return []
+    found: list[dict[str, Any]] = json.loads(text)["data"]["alerts"] if code == 200 else []
+    return found
+
+
 def _until_firing(root: str, name: str, rule: str) -> dict[str, Any]:
     deadline = time.monotonic() + LONG_SECONDS
     while time.monotonic() < deadline:
-        try:
-            alerts: list[dict[str, Any]] = json.loads(fetch(f"{root}/api/v1/alerts")[1])["data"][
-                "alerts"
-            ]
-        except OSError:
-            alerts = []  # it is starting
-        for alert in alerts:
+        for alert in _alerts(root):
             labels = alert["labels"]
             if (
                 labels["alertname"] == name

@@ -70,6 +70,7 @@ def test_so_many_looks_of_chosen_fields() -> None:
     [
         (["--what", "gpu"], "did you mean gpus"),
         (["--what", "gpus", "--fields", "power_wats", "--count", "1"], "did you mean power_watts"),
+        (["--what", "findings", "--fields", "nonsense", "--count", "1"], "no field 'nonsense'"),
         (["--count", "0"], "is no number"),
     ],
 )

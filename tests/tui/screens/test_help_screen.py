@@ -45,6 +45,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "processes": ("4", "down"),
     "stacks": ("5",),
     "findings": ("6",),
+    "host": ("7",),
     "one GPU": ("down", "enter"),
     "one rank": ("2", "enter"),
 }

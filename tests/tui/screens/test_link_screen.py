@@ -202,7 +202,7 @@ def test_an_interface_without_a_speed_has_a_past_against_its_own_most() -> None:
 
 def test_tcp_has_a_line() -> None:
     (row,) = [line for line in text(view(), 80, 23).splitlines() if line.startswith(" TCP")]
-    assert re.search(r"sends +[\d.]+k? segments/s · sent again +0\.0\d %", row)
+    assert re.search(r"sends +[\d.]+k? segments/s · retransmitted +0\.0\d %", row)
 
 
 def test_tcp_that_loses_says_so() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 import time
 from pathlib import Path
@@ -90,6 +92,43 @@ def test_files_are_bounded_in_number(tmp_path: Path, monkeypatch: pytest.MonkeyP
     play(Keeper(tmp_path, told), 40)
     assert not told.came.wait(0.5)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_due_is_written_at_the_end(tmp_path: Path) -> None:
+    """An error that is found in the last seconds of a watch is not lost with them."""
+    told = Told()
+    keeper = Keeper(tmp_path, told)
+    play(keeper, 10)
+    assert list(tmp_path.iterdir()) == []
+    keeper.close()
+    (file,) = tmp_path.glob("gputop-*-*.gtop")
+    assert told.sentences == [f"the last ten minutes are in {file}"]
+    assert Recording(file).count == 10
+
+
+def test_a_dead_mount_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judging goes on while a file is written to a pipe that nobody reads, and the end waits for no more than its time."""
+    monkeypatch.setattr(keepers, "CLOSE_SECONDS", 0.2)
+    told = Told()
+    keeper = Keeper(tmp_path, told)
+    play(keeper, 10)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writing, bytes(4096))
+    os.set_blocking(writing, True)
+    opened = os.open
+
+    def to_pipe(path: Path, flags: int, *more: int) -> int:
+        return os.dup(writing) if flags & os.O_EXCL else opened(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", to_pipe)
+    keeper.close()
+    assert told.sentences == ["the last ten minutes are not written: the disk does not answer"]
+    keeper.sample(samples()[11])
+    os.close(reading)
+    os.close(writing)
 
 
 def test_ten_minutes_take_little_memory() -> None:

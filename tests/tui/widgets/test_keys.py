@@ -221,6 +221,7 @@ async def test_into_a_gpu_and_back(keys: tuple[str, ...]) -> None:
     async with running(app) as pilot:
         await press(pilot, *keys)
         assert "GPU 1  NVIDIA H100" in shown(app)
+        await press(pilot, "pagedown")
         assert "retired pages" in shown(app) and "not supported by this GPU" in shown(app)
         await press(pilot, "l")
         assert "GPU 2  NVIDIA H100" in shown(app)

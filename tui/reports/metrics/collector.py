@@ -7,7 +7,7 @@ themselves. Counters and histograms come from `Totals`, which counts each step o
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from prometheus_client.core import (
@@ -20,7 +20,8 @@ from prometheus_client.registry import Collector
 
 from ....probes.model.frame import Frame
 from ....probes.model.job_frames import JobFrame, RankFrame
-from ....probes.model.signals import Signal, SignalOf, signals_of
+from ....probes.model.signal_types import Signal, SignalOf
+from ....probes.model.signals import signals_of
 from ....rules.finding import Judgement
 from .totals import BUCKETS, Histogram, Totals
 
@@ -29,6 +30,7 @@ MOST_FINDINGS = 200
 """Of each kind so many have series; a node has fewer of both in its right mind."""
 _NODE = ("node",)
 _GPU = (*_NODE, "gpu", "uuid", "job", "rank")
+_PORT = (*_NODE, "device", "port")
 _RANK = (*_NODE, "job", "rank", "gpu")
 _FINDING = (*_NODE, "rule", "name", "severity", "subject", "job", "rank", "gpu")
 
@@ -99,45 +101,54 @@ def _of_the_node(frame: Frame) -> Iterator[Metric]:
         up.add_metric([*node, source.name], float(source.status == "ok"))
     yield up
     if frame.host is not None:
-        for signal, value in _values(frame.host, "host"):
-            family = GaugeMetricFamily(f"gputop_host_{signal.name}", _help(signal), labels=_NODE)
-            family.add_metric(node, value)
-            yield family
+        yield from _Gauges("host", _NODE).with_values_of(frame.host, node).families()
 
 
 def _of_gpus(frame: Frame) -> Iterator[Metric]:
     up = GaugeMetricFamily("gputop_gpu_up", "Whether the GPU answers.", labels=_GPU)
-    families: dict[str, GaugeMetricFamily] = {}
+    gauges = _Gauges("gpu", _GPU)
     for gpu in frame.gpus:
         labels = [frame.node, str(gpu.index), gpu.uuid or "", gpu.job_id or "", _text(gpu.rank)]
         up.add_metric(labels, float(gpu.status == "ok"))
-        if gpu.status != "ok":
-            continue  # what was read last is no value of now
-        for signal, value in _values(gpu, "gpu"):
-            family = families.get(signal.name)
-            if family is None:
-                name = f"gputop_gpu_{signal.name}"
-                family = families[signal.name] = GaugeMetricFamily(name, _help(signal), labels=_GPU)
-            family.add_metric(labels, value)
+        if gpu.status == "ok":  # else what was read last is no value of now
+            gauges.with_values_of(gpu, labels)
     yield up
-    yield from families.values()
+    yield from gauges.families()
 
 
 def _of_ports(frame: Frame) -> Iterator[Metric]:
-    labels = (*_NODE, "device", "port")
-    up = GaugeMetricFamily("gputop_port_up", "Whether an RDMA port is active.", labels=labels)
-    families: dict[str, GaugeMetricFamily] = {}
+    up = GaugeMetricFamily("gputop_port_up", "Whether an RDMA port is active.", labels=_PORT)
+    gauges = _Gauges("port", _PORT)
     for port in frame.ports:
-        names = [frame.node, port.device, str(port.port)]
-        up.add_metric(names, float(port.state == "active"))
-        for signal, value in _values(port, "port"):
-            name = f"gputop_port_{signal.name}"
-            family = families.setdefault(
-                name, GaugeMetricFamily(name, _help(signal), labels=labels)
-            )
-            family.add_metric(names, value)
+        labels = [frame.node, port.device, str(port.port)]
+        up.add_metric(labels, float(port.state == "active"))
+        gauges.with_values_of(port, labels)
     yield up
-    yield from families.values()
+    yield from gauges.families()
+
+
+class _Gauges:
+    """One family for each signal of a kind of subject."""
+
+    def __init__(self, kind: SignalOf, labels: Sequence[str]) -> None:
+        self._kind: SignalOf = kind
+        self._labels = labels
+        self._families: dict[str, GaugeMetricFamily] = {}
+
+    def with_values_of(self, reading: Any, labels: Sequence[str]) -> _Gauges:
+        """Those of one subject are added."""
+        for signal, value in _values(reading, self._kind):
+            family = self._families.get(signal.name)
+            if family is None:
+                name = f"gputop_{self._kind}_{signal.name}"
+                family = GaugeMetricFamily(name, _help(signal), labels=self._labels)
+                self._families[signal.name] = family
+            family.add_metric(labels, value)
+        return self
+
+    def families(self) -> Iterable[Metric]:
+        """What was added."""
+        return self._families.values()
 
 
 def _of_ranks(frame: Frame, ranks: list[tuple[JobFrame, RankFrame]]) -> Iterator[Metric]:

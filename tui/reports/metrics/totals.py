@@ -14,7 +14,8 @@ BUCKETS = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 3
 """Seconds. Steps of training take from some hundredths of a second to minutes."""
 _SYNC = "comm"
 _KEPT_SECONDS = 600.0
-"""What has not been seen for so long is given back."""
+"""What has not been seen for so long is given back, and the longest gone where there are many."""
+_MOST = 512
 _LONGEST_GAP_SECONDS = 10.0
 """Of a longer time without a frame the ledger says nothing."""
 
@@ -88,6 +89,11 @@ class Totals:
         ]
         for key in old:
             del self._of[key]
+        if len(self._of) > _MOST:
+            gone = [key for key, each in self._of.items() if each.seen_seconds < now]
+            gone.sort(key=lambda key: self._of[key].seen_seconds)
+            for key in gone[: len(self._of) - _MOST]:
+                del self._of[key]
 
 
 def _add_steps(total: RankTotal, rank: RankFrame, frame: Frame) -> None:

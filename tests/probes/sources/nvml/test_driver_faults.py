@@ -147,7 +147,7 @@ def test_no_library_is_absent(tmp_path: Path) -> None:
         # Importing the sources loads nothing of NVML.
         assert watch.ask(do="loaded") is False
     assert outcome.status == "absent"
-    assert outcome.reason == "no NVIDIA driver library (libnvidia-ml.so.1) on this machine"
+    assert outcome.reason == "no NVIDIA driver library (libnvidia-ml.so.1) on the node"
 
 
 def test_module_version_is_read_where_the_driver_leaves_it(tmp_path: Path) -> None:

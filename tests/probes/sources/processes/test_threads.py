@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from gputop.probes.model.rank_readings import ExitReading, ThreadsReading
-from gputop.probes.sources.processes.exits import oom_killed
 from gputop.probes.sources.processes.source import ProcessSource
 from gputop.probes.sources.processes.threads import ThreadSource
 from gputop.probes.sources.procfs.target import start_time_of
@@ -160,16 +159,6 @@ def test_of_a_process_of_others_it_is_reported_once_its_parent_has_asked() -> No
     if "None, None" in reported[2]:
         pytest.skip("this kernel is older than 6.15")
     assert reported == ["[]\n", "[]\n", "[(9, None)]\n"]
-
-
-def test_the_log_of_the_kernel(tmp_path: Path) -> None:
-    log = tmp_path / "kmsg"
-    log.write_bytes(
-        b"3,1,1,-;Out of memory: Killed process 4711 (python) total-vm:1kB\n"
-        b"3,2,2,-;Memory cgroup out of memory: Killed process 12 (python)\n6,3,3,-;all is well\n"
-    )
-    assert oom_killed(str(log)) == {4711, 12}
-    assert oom_killed(str(tmp_path / "none")) == frozenset()
 
 
 def ranks_from(pid: int) -> dict[int, float]:

@@ -104,6 +104,21 @@ def test_no_python_is_one_sentence() -> None:
     assert (reading.taken, reading.inconsistent_dumps, reading.threads) == (1, 0, ())
 
 
+def test_py_spy_is_not_started_for_what_is_no_python() -> None:
+    nowhere = "/nonexistent/py-spy"
+    sleeper = subprocess.Popen(["sleep", "60"])
+    time.sleep(0.1)
+    with python(BUSY) as pid:
+        refused = [
+            StackReader(each, start_time_of(each) or 0.0, nowhere).take().refusal
+            for each in (sleeper.pid, pid)
+        ]
+    sleeper.kill()
+    sleeper.wait()
+    assert refused[0] == f"process {sleeper.pid} (sleep) does not run Python"
+    assert refused[1].startswith("py-spy does not start")
+
+
 def test_one_that_ends_meanwhile() -> None:
     with python(BUSY) as pid:
         stacks = reader(pid)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputop.probes.sources.stack_requests import StackRequests
-from gputop.probes.sources.stacks.shares import RATE, decode_raw, phases_of
+from gputop.probes.sources.stacks.shares import RATE, decode_raw, pairwise_of, phases_of
 from gputop.probes.sources.stacks.source import StackSource
 
 from support.ready_process import ready
@@ -57,6 +57,18 @@ def test_only_the_main_thread_counts() -> None:
     assert phases_of(found) == {"backward": 12, "other": 5}
 
 
+PAIRWISE = b"""\
+thread (51): MainThread;<module> (train.py:7);recv (torch/distributed/distributed_c10d.py:9) 12
+thread (51): MainThread;<module> (train.py:7);recv (train.py:4) 3
+thread (51): MainThread;<module> (train.py:7);all_reduce (torch/distributed/distributed_c10d.py:9) 4
+"""
+
+
+def test_sends_and_receives_between_two_ranks_are_counted() -> None:
+    assert pairwise_of(decode_raw(PAIRWISE, 51)) == 12
+    assert pairwise_of(decode_raw(RAW, 51)) == 0
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes(data: bytes) -> None:
     decode_raw(data, 51)
@@ -87,7 +99,8 @@ def test_shares_of_a_real_process(tmp_path: Path) -> None:
         while sum(samples.values()) < 100:
             assert time.monotonic() < deadline, samples
             requests.want([pid], 10.0, shares=True)
-            samples = next((each.phase_samples for each in source.read()), {})
+            readings = source.read()
+            samples = next((each.phase_samples for each in readings), {})
             time.sleep(0.5)
         source.close()
     assert set(samples) <= {"backward", "optimizer", "other"}

@@ -8,7 +8,6 @@ import pytest
 
 from gputop.probes.model.gpu_readings import GpuReading
 from gputop.probes.model.link_readings import TopologyReading
-from gputop.probes.model.pci_address import normal_bus_id
 from gputop.probes.model.sample import Sample
 from gputop.probes.model.topology_frames import TopologyFrame
 from gputop.probes.sources.protocol import SourceAbsent
@@ -249,20 +248,6 @@ def test_a_node_without_rdma_has_its_network_cards(tree: PciTree) -> None:
     tree.interface("lo", None)
     frame = derived(read(tree), [gpu(0, folders[0])])
     assert frame.columns == ("GPU0", "eth0")
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("00000000:18:00.0", "0000:18:00.0"),
-        ("00000001:AB:00.0", "0001:ab:00.0"),
-        ("00012345:00:00.0", "12345:00:00.0"),
-        ("rubbish", "rubbish"),
-        (None, None),
-    ],
-)
-def test_bus_ids(given: str | None, expected: str | None) -> None:
-    assert normal_bus_id(given) == expected
 
 
 def test_generations() -> None:

@@ -270,6 +270,31 @@ def test_whether_a_holder_moves_is_told_from_look_to_look() -> None:
     assert (later.things[0].holders[0].still_seconds or 0.0) >= 0.9
 
 
+def read_twice(code: str) -> tuple[WaitReading, WaitReading]:
+    with waiting(code) as (pid, _):
+        reader = WaitReader(pid, start_time_of(pid) or 0.0)
+        found: list[WaitReading] = []
+        deadline = time.monotonic() + 10
+        while len(found) < 2 and time.monotonic() < deadline:
+            time.sleep(0.3)
+            found += filter(None, [reader.read()])
+    first, second = found
+    return first, second
+
+
+def test_a_sleep_that_goes_on_is_told_anew() -> None:
+    first, second = read_twice("import time; print(1, flush=True); time.sleep(1000)")
+    assert first.things == second.things == ()
+    assert second.switches == first.switches
+    assert second.monotonic_seconds >= first.monotonic_seconds + 0.3
+
+
+def test_another_sleep_is_another_wait() -> None:
+    code = "import time; print(1, flush=True)\nwhile True: time.sleep(0.1)"
+    first, second = read_twice(code)
+    assert second.switches > first.switches
+
+
 def made_proc(folder: Path, namespace: str, fd: int = 3) -> Path:
     (folder / "proc/self/ns").mkdir(parents=True)
     (folder / "proc/self/ns/pid").symlink_to(namespace)

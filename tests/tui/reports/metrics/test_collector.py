@@ -10,7 +10,8 @@ from gputop.tui.reports.metrics.collector import JudgementCollector
 from gputop.tui.reports.metrics.totals import BUCKETS
 
 from support.replays import replay
-from support.rules_scenes import GPUS, Script, always, play
+from support.rules_scenes import Script, always, play
+from support.scene_readings import GPUS
 from support.step_scenes import spends, steps
 
 Series = dict[tuple[str, tuple[tuple[str, str], ...]], float]

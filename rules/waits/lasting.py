@@ -1,0 +1,104 @@
+"""Whether a charge has lasted for long enough to be told, with as many witnesses as there are."""
+
+from __future__ import annotations
+
+from ..rule import Scene
+from .build import rendezvous_waits
+from .charge import Charge
+from .children import killed_children
+from .holders import wait_of
+from .motion import LOOPS_SECONDS, SHORTEST_SECONDS, proven_seconds
+
+ALONE_SECONDS = 55.0
+"""So long, where no other rank waits for it: then there is one witness less. A minute after the fault
+it is to be told."""
+OVERDUE_ALONE_SECONDS = 30.0
+"""The same where the page tells that its step is overdue."""
+STOPPED_SECONDS = 10.0
+"""The same where what it waits for was stopped by a signal."""
+SEEN_MOVING_SECONDS = 3.0
+"""So long it was seen to move before: what has only ever waited may have nothing to do."""
+LOOP_ALONE_SECONDS = 45.0
+"""The same where its stack shows a loop without an effect: to be looked at, it has run for long by then."""
+ANSWERED_LOOKS = 3
+BETWEEN_STEPS = "other"
+"""Phase by the page of whoever has ended a step and begun no other."""
+_HELD = frozenset({"lock", "file lock", "pipe"})
+_TELLS_ALONE = frozenset({"lock", "file lock", "pipe", "socket", "file"})
+
+
+def has_lasted(charge: Charge, scene: Scene) -> bool:
+    """Whether it is to be told now."""
+    if _may_be_held_by_one_who_works(charge, scene):
+        return False
+    if charge.label == "stopped":
+        return charge.seconds >= SHORTEST_SECONDS or charge.kept_waiting
+    if charge.kept_waiting:
+        polls = charge.movement.polls and not rendezvous_waits(charge.waits)
+        polls = polls and not charge.movement.witness.lock_file  # its program says so itself
+        return not polls or charge.joint_seconds >= LOOPS_SECONDS
+    return _counts_alone(charge, scene)
+
+
+def _may_be_held_by_one_who_works(charge: Charge, scene: Scene) -> bool:
+    """What it waits for was not looked up yet: that is asked for when it has stood still for a while, and
+    answered by the next look but one, if at all."""
+    on, activity = charge.on, charge.rank.activity
+    if on is None or on.kind not in _HELD or activity is None:
+        return False
+    unanswered = wait_of(charge.rank, scene.frame) is None
+    return unanswered and 0 < activity.still_looks < ANSWERED_LOOKS
+
+
+def _counts_alone(charge: Charge, scene: Scene) -> bool:
+    """Nobody waits for it: it hangs, or has nothing to do."""
+    rank, activity = charge.rank, charge.rank.activity
+    if charge.cause.waiters and charge.label not in ("loader", "own", "read"):
+        return False
+    if charge.label not in ("loader", "own", "read") or activity is None:
+        return False
+    stopped = charge.cause.end == "stopped"
+    if activity.wait == "unix socket" and not stopped and not killed_children(rank, scene):
+        return False  # whoever gives it work may have none
+    if activity.wait in ("accept", "terminal", "child"):
+        return False
+    if stopped:  # and it waits for that one: nobody does so who has nothing to do
+        return charge.seconds >= STOPPED_SECONDS
+    overdue = proven_seconds(rank) > 0.0
+    if charge.label != "loader" and not _is_hang(charge, overdue=overdue):
+        return False
+    if rank.step is None and activity.moved_seconds < SEEN_MOVING_SECONDS:
+        return False
+    if overdue:
+        return charge.seconds >= OVERDUE_ALONE_SECONDS
+    loop = charge.cause.end == "busy" and charge.movement.witness.busy_loop
+    return charge.seconds >= (LOOP_ALONE_SECONDS if loop else ALONE_SECONDS)
+
+
+def _has_fallen_into_a_loop(charge: Charge) -> bool:
+    """It was seen to do something else before: to wait now and then, as training does."""
+    activity = charge.rank.activity
+    if activity is None or not charge.movement.witness.busy_loop:
+        return False
+    return activity.moved_seconds - charge.seconds >= SEEN_MOVING_SECONDS
+
+
+def _is_hang(charge: Charge, *, overdue: bool) -> bool:
+    on = charge.on
+    if charge.cause.end == "busy":  # long work too is busy: only its stack tells that it is none
+        looked = charge.movement.witness.looked or "stack" in charge.rank.missing
+        return (overdue and looked) or _has_fallen_into_a_loop(charge)
+    if on is None or (on.kind not in _TELLS_ALONE and not overdue):
+        return False
+    polls = charge.rank.activity is not None and charge.rank.activity.wait == "poll"
+    if polls and not charge.movement.witness.downloads:
+        return False  # a server, an event loop
+    if on.kind == "timer" and not charge.movement.polls:
+        # Between two steps it may wait for the hour; within one nobody does.
+        between = charge.rank.phase == BETWEEN_STEPS
+        return overdue and not between and charge.seconds >= ALONE_SECONDS
+    witness = charge.movement.witness
+    if (on.kind == "lock" and witness.served) or (on.kind == "socket" and witness.awaits_task):
+        return False  # also where its steps are over: it is given work by others now
+    given = on.kind == "lock" and witness.queue and not witness.left_alone
+    return not given or (overdue and not witness.scheduled)
