@@ -196,6 +196,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         ended_age_seconds exited_age_seconds
         phase_unbroken_seconds phase_unbroken_duration_seconds
         longest_phases longest_phase_durations
+        long_phase_seconds long_phase_duration_seconds
         phase_share phase_dumps_ratio
         phase_margin phase_dumps_margin_ratio
         phases phase_ratios
