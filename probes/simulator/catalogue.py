@@ -52,7 +52,7 @@ _ALL = (
     setup_faults.SLOW_SETTINGS,
     setup_faults.NO_TENSOR_CORES,
     setup_faults.MPS_SHARED,
-    process_faults.RANK_DIED,
+    process_faults.RANK_EXITED,
     loader_faults.SLOW_NFS,
     loader_faults.LOADER_STALLS,
     loader_faults.LOADER_WORKERS_DIE,

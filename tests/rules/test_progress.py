@@ -44,7 +44,7 @@ def test_the_hung_rank_is_stalled_and_the_others_wait_for_it(step: float) -> Non
 
 def test_ranks_that_wait_for_one_that_died_wait_and_are_not_stalled() -> None:
     """As those do that wait for one that hangs: for whom they wait is known of both."""
-    frame, history = watched("rank-died", 60)
+    frame, history = watched("rank-exited", 60)
     (job,) = frame.jobs
     assert {rank.waits_for for rank in job.living} == {(5,)}
     for rank in job.living:
@@ -53,7 +53,7 @@ def test_ranks_that_wait_for_one_that_died_wait_and_are_not_stalled() -> None:
 
 
 def test_ranks_that_all_wait_for_nobody_that_is_known_are_stalled() -> None:
-    frame, _ = watched("rank-died", 60)
+    frame, _ = watched("rank-exited", 60)
     (job,) = frame.jobs
     ranks = tuple(msgspec.structs.replace(rank, waits_for=()) for rank in job.ranks)
     frame = msgspec.structs.replace(frame, jobs=(msgspec.structs.replace(job, ranks=ranks),))
@@ -65,7 +65,7 @@ def test_a_stall_counts_from_the_last_step_on() -> None:
     assert 0.40 < share(frame, history, HUNG, STALLED) < 0.55
 
 
-@pytest.mark.parametrize("scenario", sorted(set(SCENARIOS) - {"gpu-lost", "rank-died"}))
+@pytest.mark.parametrize("scenario", sorted(set(SCENARIOS) - {"gpu-lost", "rank-exited"}))
 @pytest.mark.unmeasured
 def test_a_job_that_goes_on_is_never_overdue(scenario: str) -> None:
     node = SimulatedNode(scenario, start_time_seconds=1.8e9)

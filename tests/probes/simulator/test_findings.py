@@ -77,7 +77,7 @@ def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
 
 
 def test_a_rank_that_died_is_the_cause_of_the_spinning() -> None:
-    findings = list(last_findings("rank-died"))
+    findings = list(last_findings("rank-exited"))
     (gone,) = [each for each in findings if each.id == "RUN424"]
     assert (gone.subject.rank, gone.severity) == (5, "error")
     causes = {each.explained_by.id for each in findings if each.id == "HW211" and each.explained_by}

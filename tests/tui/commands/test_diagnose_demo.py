@@ -60,7 +60,7 @@ def test_the_markdown_begins_with_the_cause(name: str) -> None:
     ("words", "first"),
     [
         (("demo", "gpu-lost"), "ERROR HW206 Xid: GPU 3\n"),
-        (("--format", "text", "demo", "rank-died"), "ERROR RUN424 rank exited: rank 5\n"),
+        (("--format", "text", "demo", "rank-exited"), "ERROR RUN424 rank exited: rank 5\n"),
         (("--demo", "swap"), "WARNING HST109 swapping in: host\n"),
         (("demo", "--format", "markdown"), "## node17, "),
     ],

@@ -23,7 +23,7 @@ def decoded(text: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "scenario", ["healthy", "input-bound", "straggler", "gpu-lost", "rank-died"]
+    "scenario", ["healthy", "input-bound", "straggler", "gpu-lost", "rank-exited"]
 )
 def test_the_ledger_says_what_the_screen_shows(scenario: str) -> None:
     judged = played(scenario)[1]

@@ -40,7 +40,7 @@ from support.tui_watch import (
     with_stacks,
 )
 
-SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-died", "input-bound")
+SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-exited", "input-bound")
 SCOPE = "kernel.yama.ptrace_scope is 1: sudo gputop, or sudo sysctl kernel.yama.ptrace_scope=0"
 
 
@@ -201,7 +201,7 @@ def test_a_refusal_names_its_remedy_and_the_threads_are_shown_instead() -> None:
 
 
 def test_a_dead_rank_says_so() -> None:
-    judged = with_stacks("rank-died")
+    judged = with_stacks("rank-exited")
     shown = text(drawn(view(judged)))
     assert "rank 5: it exited" in shown
     assert "kill" not in shown
