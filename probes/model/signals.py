@@ -146,6 +146,22 @@ SIGNALS: tuple[Signal, ...] = (
         moving=True,
     ),
     Signal("temperature_slowdown_celsius", "gpu", "chip slows at", "celsius"),
+    Signal(
+        "decoder_ratio",
+        "gpu",
+        "video decoders",
+        "ratio",
+        fact=True,
+        needs="a GPU that decodes video",
+    ),
+    Signal(
+        "encoder_ratio",
+        "gpu",
+        "video encoders",
+        "ratio",
+        fact=True,
+        needs="a GPU that encodes video",
+    ),
     Signal("fan_count", "gpu", "fans", "count"),
     Signal(
         "fan_speed_ratio",
