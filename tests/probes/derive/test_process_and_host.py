@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.derive.frame import derive
-from gputop.probes.model.frame import Frame
-from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
+from gputop.probes.model.gpu_readings import GpuProcessReading
 from gputop.probes.model.host_readings import (
     CgroupReading,
     DiskReading,
@@ -19,24 +17,7 @@ from gputop.probes.model.probe_readings import ProbeReading
 from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.model.sample import Sample
 
-from support.frame_samples import sample
-
-
-def fold(*samples: Sample) -> Frame:
-    frame: Frame | None = None
-    for each in samples:
-        frame = derive(frame, each)
-    assert frame is not None
-    return frame
-
-
-def gpu(moment: float, **fields: Any) -> GpuReading:
-    return GpuReading(
-        index=fields.pop("index", 0),
-        monotonic_seconds=moment,
-        uuid=fields.pop("uuid", "u"),
-        **fields,
-    )
+from support.frame_samples import fold, gpu, sample
 
 
 def process(moment: float, **fields: Any) -> ProcessReading:

@@ -22,16 +22,8 @@ from gputop.tui.session.job_order import jobs_in_order
 from gputop.tui.session.view import View
 from gputop.tui.widgets.canvas import Canvas
 
-from support.tui_watch import (
-    Clock,
-    app_of,
-    changed,
-    finding,
-    judgement,
-    running,
-    view,
-    with_ranks,
-)
+from support.clock import Clock
+from support.tui_watch import app_of, changed, finding, judgement, running, view, with_ranks
 
 SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-exited", "input-bound")
 

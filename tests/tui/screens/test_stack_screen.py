@@ -29,16 +29,8 @@ from gputop.tui.session.job_order import jobs_in_order
 from gputop.tui.session.view import View
 from gputop.tui.widgets.bottom_line import BottomLine
 
-from support.tui_watch import (
-    Clock,
-    app_of,
-    changed,
-    judgement,
-    running,
-    view,
-    with_ranks,
-    with_stacks,
-)
+from support.clock import Clock
+from support.tui_watch import app_of, changed, judgement, running, view, with_ranks, with_stacks
 
 SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-exited", "input-bound")
 SCOPE = "kernel.yama.ptrace_scope is 1: sudo gputop, or sudo sysctl kernel.yama.ptrace_scope=0"
