@@ -82,11 +82,8 @@ def unpacked(samples: Sequence[Sample], columns: Iterable[Mapping[str, Any]]) ->
         if sum(place[2] for place in places) != len(made):
             raise ValueError("spans are cut off")
         for at, number, spans, ended in places:
-            probes[at][number] = replace(
-                probes[at][number],
-                segments=tuple(islice(segments, spans)),
-                steps=tuple(islice(steps, ended)),
-            )
+            own, told = tuple(islice(segments, spans)), tuple(islice(steps, ended))
+            probes[at][number] = replace(probes[at][number], segments=own, steps=told)
     return [replace(sample, probes=tuple(own)) for sample, own in zip(samples, probes, strict=True)]
 
 
@@ -98,7 +95,7 @@ def _columns(told: _Told) -> Columns:
     if len(phases) > 255:
         raise ValueError("more phases than a byte can tell apart")
     moments = _whole(segment.monotonic_seconds for segment in segments)
-    lasting: list[list[int]] = [[] for _ in phases]
+    lasting = [list[int]() for _ in phases]
     for segment, duration in zip(segments, _differences(moments)[1:], strict=False):
         lasting[codes[segment.phase]].append(duration)
     return {

@@ -107,7 +107,7 @@ def trained(seconds: int = 60, steps_per_second: int = 5) -> list[Sample]:
         ended: list[StepReading] = []
         for _ in range(steps_per_second):
             began, number = moment, number + 1
-            took = {}
+            took: dict[str, int] = {}
             for at, phase in enumerate(PHASES):
                 spans.append(SegmentReading(phase, moment / SECOND, number))
                 took[phase] = 37_000_000 + (number * 7919 * (at + 1)) % 90_001
