@@ -83,7 +83,8 @@ def unpacked(samples: Sequence[Sample], columns: Iterable[Mapping[str, Any]]) ->
             raise ValueError("spans are cut off")
         for at, number, spans, ended in places:
             own, told = tuple(islice(segments, spans)), tuple(islice(steps, ended))
-            probes[at][number] = replace(probes[at][number], segments=own, steps=told)
+            probe: ProbeReading = probes[at][number]
+            probes[at][number] = replace(probe, segments=own, steps=told)
     return [replace(sample, probes=tuple(own)) for sample, own in zip(samples, probes, strict=True)]
 
 
