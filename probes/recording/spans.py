@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ..model.probe_readings import SegmentReading, StepReading
+from ..model.probe_readings import ProbeReading, SegmentReading, StepReading
 from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from .columns import pack, unpack
