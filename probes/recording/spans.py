@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from ..model.probe_readings import ProbeReading, SegmentReading, StepReading
+from ..model.probe_readings import SegmentReading, StepReading
 from ..model.reading import Key, key_of
 from ..model.sample import Sample
 from .columns import pack, unpack
@@ -78,13 +78,12 @@ def unpacked(samples: Sequence[Sample], columns: Iterable[Mapping[str, Any]]) ->
         moments = _moments(each)
         made = [*_segments(each, moments)]
         segments, steps = iter(made), _steps(each, _phases_of(made, moments))
-        places = each["places"]
+        places: list[tuple[int, int, int, int]] = each["places"]
         if sum(place[2] for place in places) != len(made):
             raise ValueError("spans are cut off")
         for at, number, spans, ended in places:
             own, told = tuple(islice(segments, spans)), tuple(islice(steps, ended))
-            probe: ProbeReading = probes[at][number]
-            probes[at][number] = replace(probe, segments=own, steps=told)
+            probes[at][number] = replace(probes[at][number], segments=own, steps=told)
     return [replace(sample, probes=tuple(own)) for sample, own in zip(samples, probes, strict=True)]
 
 
