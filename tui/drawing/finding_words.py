@@ -28,6 +28,46 @@ _HOUR_SECONDS = 3600.0
 _CONTAINER_ID = r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])"
 """Of 64 digits, of which the runtimes themselves show the first twelve."""
 _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
+_AMOUNTS = ("cores", "count")
+"""Units that stand behind the number."""
+_SPELLED = {
+    word.lower(): word
+    for word in (
+        *(
+            "CPU",
+            "CPUs",
+            "GPU",
+            "GPUs",
+            "SM",
+            "SMs",
+            "DRAM",
+            "IO",
+            "PCIe",
+            "NVLink",
+            "NVLinks",
+            "RDMA",
+            "TCP",
+        ),
+        *(
+            "ECC",
+            "MIG",
+            "MPS",
+            "NUMA",
+            "OOM",
+            "NFS",
+            "GIL",
+            "GC",
+            "H2D",
+            "NCCL",
+            "CUDA",
+            "NVML",
+            "IMEX",
+            "PID",
+        ),
+        *("Xid", "Xids", "HCA", "IB", "ACS", "AER", "SRAM", "NIC", "NICs", "DDP", "JSON", "UUID"),
+    )
+}
+"""Acronyms, as they are written."""
 
 
 def words_of(signal: str) -> str:
@@ -35,9 +75,9 @@ def words_of(signal: str) -> str:
     known = signal_named(signal)
     if known is not None:
         return known.words
-    for unit in UNITS:
+    for unit in (*UNITS, *_AMOUNTS):
         signal = signal.removesuffix(f"_{unit}")
-    return plain(signal.replace("_", " "))
+    return plain(" ".join(_SPELLED.get(word, word) for word in signal.split("_")))
 
 
 def label_of(evidence: Evidence) -> str:
