@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import awkward_nodes, awkward_rhythms
+from . import awkward_boards, awkward_hosts, awkward_jobs, awkward_rhythms, awkward_servers
 from .scenario import Scenario
 
 AWKWARD: tuple[Scenario, ...] = (
@@ -20,22 +20,22 @@ AWKWARD: tuple[Scenario, ...] = (
     awkward_rhythms.CURRICULUM,
     awkward_rhythms.LAST_STAGE,
     awkward_rhythms.WRITES_IN_BACKGROUND,
-    awkward_nodes.IDLE_SERVER,
-    awkward_nodes.BUSY_SERVER,
-    awkward_nodes.NOTEBOOK,
-    awkward_nodes.ELASTIC_RESTART,
-    awkward_nodes.TWO_JOBS,
-    awkward_nodes.HALF_USED,
-    awkward_nodes.MIG,
-    awkward_nodes.GB10,
-    awkward_nodes.FEW_COUNTERS,
-    awkward_nodes.WITHOUT_PROBES,
-    awkward_nodes.JOB_ENDS,
-    awkward_nodes.OVERLOADED_HOST,
-    awkward_nodes.CLOCKS_LOCKED,
-    awkward_nodes.WARM_ROOM,
-    awkward_nodes.MENDED_MEMORY,
-    awkward_nodes.PREALLOCATED,
-    awkward_nodes.SWAPPED_LONG_AGO,
-    awkward_nodes.READS_FROM_DISK,
+    awkward_servers.IDLE_SERVER,
+    awkward_servers.BUSY_SERVER,
+    awkward_servers.NOTEBOOK,
+    awkward_jobs.ELASTIC_RESTART,
+    awkward_jobs.TWO_JOBS,
+    awkward_jobs.HALF_USED,
+    awkward_boards.MIG,
+    awkward_boards.GB10,
+    awkward_boards.FEW_COUNTERS,
+    awkward_boards.WITHOUT_PROBES,
+    awkward_jobs.JOB_ENDS,
+    awkward_hosts.OVERLOADED_HOST,
+    awkward_boards.CLOCKS_LOCKED,
+    awkward_boards.WARM_ROOM,
+    awkward_boards.MENDED_MEMORY,
+    awkward_boards.PREALLOCATED,
+    awkward_hosts.SWAPPED_LONG_AGO,
+    awkward_jobs.READS_FROM_DISK,
 )
