@@ -10,10 +10,9 @@ import pytest
 from gputop.probes.simulator import SCENARIOS
 from gputop.rules.catalogue import RULES
 
+from support.scenarios import FAULTS, HEALTHY
 from support.simulated_corpus import watched
 
-FAULTS = [name for name, scenario in SCENARIOS.items() if scenario.finds]
-HEALTHY = [name for name, scenario in SCENARIOS.items() if not scenario.finds]
 KNOWN = {
     "elastic-restart": "the end of all ranks is an error until they train again, and information from then on"
 }

@@ -12,9 +12,7 @@ from gputop.rules.finding import Finding
 from gputop.tui.drawing.finding_words import subject_text
 
 from support.replays import replay
-
-FAULTS = [name for name, scenario in SCENARIOS.items() if scenario.finds]
-HEALTHY = [name for name, scenario in SCENARIOS.items() if not scenario.finds]
+from support.scenarios import FAULTS, HEALTHY
 
 
 def told(finding: Finding) -> tuple[str, str, str]:

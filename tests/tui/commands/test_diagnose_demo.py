@@ -14,9 +14,9 @@ from gputop.tui.reports.markdown import diagnosis_markdown
 
 from support.command_runs import run
 from support.replays import replay
+from support.scenarios import FAULTS
 
 NAMES = {rule.id: rule.name for rule in RULES}
-FAULTS = [name for name, scenario in SCENARIOS.items() if scenario.finds]
 
 
 def run_demo(*words: str) -> subprocess.CompletedProcess[str]:
