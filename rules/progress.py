@@ -43,7 +43,7 @@ def is_unsettled(rank: RankFrame) -> bool:
 def overdue_seconds(job: JobFrame) -> float | None:
     """For how long the whole job has ended no step, where that is too long; else ``None``."""
     alive = [rank for rank in job.living if rank.phase != _IDLE]
-    ages = [rank.step_age_seconds for rank in alive if rank.step_age_seconds is not None]
+    ages = [age for rank in alive if (age := _step_age(rank)) is not None]
     steps = [rank.step_seconds for rank in alive if rank.step_seconds is not None]
     if not ages or not steps or any(map(is_unsettled, alive)):
         return None
@@ -58,7 +58,7 @@ def steps_go_on(job: JobFrame) -> bool:
 
 def is_overdue(rank: RankFrame) -> bool:
     """Whether this rank has ended no step for much longer than its own steps take."""
-    step, age = rank.step_p50_seconds or rank.step_seconds, rank.step_age_seconds
+    step, age = rank.step_p50_seconds or rank.step_seconds, _step_age(rank)
     return step is not None and age is not None and _too_long(age, step)
 
 
@@ -82,13 +82,20 @@ def _stuck_in(ranks: Sequence[RankFrame], typical: Typical) -> list[RankFrame]:
 
 
 def _is_late(rank: RankFrame, typical: Typical) -> bool:
-    age = rank.step_age_seconds
+    age = _step_age(rank)
     if (
         rank.phase == _IDLE or age is None or age <= STALL_SECONDS
     ):  # most of the time, and that is cheap to tell
         return False
     step = typical(rank)
     return step is not None and _too_long(age, step)
+
+
+def _step_age(rank: RankFrame) -> float | None:
+    """Since its last step ended, without what it saved, evaluated or compiled since, once that is over."""
+    if rank.step_age_seconds is None or rank.phase in LONG_PHASES:
+        return rank.step_age_seconds
+    return max(0.0, rank.step_age_seconds - rank.long_phase_seconds)
 
 
 def _too_long(age_seconds: float, step_seconds: float) -> bool:

@@ -58,7 +58,7 @@ PICTURES = (
     Picture("gpu-132x43", "thermal-throttle", 132, 43, (*("down",) * 7, "enter")),
     Picture("job-132x43", "straggler", 132, 43, ("2",)),
     Picture("job-200x50", "gpu-lost", 200, 50, ("2",)),
-    Picture("job-80x24", "rank-died", 80, 24, ("2",)),
+    Picture("job-80x24", "rank-exited", 80, 24, ("2",)),
     Picture("job-80x24-ascii", "straggler", 80, 24, ("2",), ascii_only=True),
     Picture("job-60x16", "input-bound", 60, 16, ("2",)),
     Picture("rank-132x43", "gpu-lost", 132, 43, ("2", "down", "enter")),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Generator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from support.parallel import usable_cores, workers
+from support.shared_results import FOLDER
 from support.unmeasured import unmeasured
 
 # How fast examples are made and run says how busy the machine is, and nothing about the code.
@@ -16,6 +19,15 @@ settings.register_profile(
     "busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("busy machine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The workers of this run, which inherit its environment, share what takes long to work out."""
+    if hasattr(config, "workerinput"):
+        return
+    folder = tempfile.mkdtemp(prefix="gputop-tests-")
+    os.environ[FOLDER] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,6 +19,7 @@ from .output_arguments import add_recordings, add_serve, add_stream
 from .shared_arguments import add_source
 from .view_arguments import (
     FORMATS,
+    SCENARIO,
     add_attach,
     add_collect,
     add_demo,
@@ -69,7 +70,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         SystemExit: after ``--help`` and ``--version``, with code 0.
     """
     words, job = split_job(_with_times(argv))
-    options = _parsed(_with_attach(words))
+    options = _parsed(_with_attach(_with_demo(words)))
     options.pid = [pid for pid in options.pid if pid is not None]
     options.job = job
     options.notices = []
@@ -141,6 +142,19 @@ def _with_attach(argv: Sequence[str]) -> list[str]:
             break
         elif not word.startswith("-"):
             break
+    return words
+
+
+def _with_demo(argv: Sequence[str]) -> list[str]:
+    """``diagnose demo SCENARIO`` is ``diagnose --demo SCENARIO``."""
+    words = list(argv)
+    if "diagnose" in words:
+        at = words.index("diagnose") + 1
+        place = words.index("demo", at) if "demo" in words[at:] else -1
+        if place > 0 and words[place - 1] not in WITH_VALUE:
+            words[place] = "--demo"
+            if place + 1 == len(words) or words[place + 1].startswith("-"):
+                words.insert(place + 1, SCENARIO)
     return words
 
 

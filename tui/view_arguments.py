@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any
 
 from ..probes.wire.limits import MAX_INTERVAL_SECONDS, MIN_INTERVAL_SECONDS
@@ -11,9 +12,10 @@ from .job_arguments import add_inject
 from .shared_arguments import add_pid, add_source
 
 FORMATS = ("text", "json")
+_REPORT_FORMATS = ("text", "markdown", "json")
 
 _INTERVAL_HELP = f"between samples, {MIN_INTERVAL_SECONDS:g} to {MAX_INTERVAL_SECONDS:g} (1)"
-_SCENARIO = "input-bound"
+SCENARIO = "input-bound"
 """What ``gputop demo`` plays unless another one is named."""
 
 
@@ -41,9 +43,9 @@ def add_demo(commands: Any) -> None:
     demo.add_argument(
         "scenario",
         nargs="?",
-        default=_SCENARIO,
+        default=SCENARIO,
         metavar="SCENARIO",
-        help=f"what goes wrong; --list tells all ({_SCENARIO})",
+        help=f"what goes wrong; --list tells all ({SCENARIO})",
     )
     demo.add_argument("--list", action="store_true", help="print the scenarios and exit")
     add_viewing(demo, suppress=True)
@@ -103,7 +105,15 @@ def add_reports(commands: Any) -> None:
         "process has exited and nothing was found, 64 wrong usage.",
         allow_abbrev=False,
     )
-    add_pid(diagnose.add_argument, "of the job to look at (the whole machine)")
+    which = diagnose.add_mutually_exclusive_group()
+    add_pid(which.add_argument, "of the job to look at (the whole machine)")
+    which.add_argument(
+        "--demo",
+        dest="scenario",
+        metavar="SCENARIO",
+        default=None,
+        help="of a simulated node, of which two minutes are seen at once; or: diagnose demo SCENARIO",
+    )
     diagnose.add_argument(
         "--for",
         dest="seconds",
@@ -112,7 +122,7 @@ def add_reports(commands: Any) -> None:
         metavar="SECONDS",
         help=f"how long to watch, 1 to {values.LONGEST_SECONDS:g} (30; of a recording its last 600)",
     )
-    add_viewing(diagnose, suppress=True)
+    add_viewing(diagnose, suppress=True, formats=_REPORT_FORMATS)
     add_source(diagnose, lambda _: argparse.SUPPRESS)
 
     stacks = add(
@@ -150,7 +160,9 @@ def _add_job(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
+def add_viewing(
+    parser: argparse.ArgumentParser, *, suppress: bool, formats: Sequence[str] = FORMATS
+) -> None:
     """Options that may stand before and behind the command; there they must not reset them."""
 
     def default(value: object) -> object:
@@ -175,7 +187,7 @@ def add_viewing(parser: argparse.ArgumentParser, *, suppress: bool) -> None:
         help="without a screen: stop after SECONDS even if something hangs (default: 10 in which "
         "gputop got a CPU, 60 in all)",
     )
-    parser.add_argument("--format", choices=FORMATS, default=default(None), help="of --once (text)")
+    parser.add_argument("--format", choices=formats, default=default(None), help="of --once (text)")
     parser.add_argument(
         "--record-on-finding",
         default=default(None),

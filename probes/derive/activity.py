@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -82,7 +83,10 @@ class _Seen:
             rank = _with_phase(rank, reported.phase, reported.doing, inferred=True)
         rank = self._aged(rank, before)
         longest = _longest_phases(rank, before)
-        return rank if longest == rank.longest_phases else replace(rank, longest_phases=longest)
+        in_step = self._in_long_phases(rank, before)
+        if longest == rank.longest_phases and in_step == rank.long_phase_seconds:
+            return rank
+        return replace(rank, longest_phases=longest, long_phase_seconds=in_step)
 
     def _holds(self, stacks: StackReading, rank: RankFrame) -> bool:
         """Whether stacks still tell where it is: of one that stands still all that were taken since,
@@ -135,6 +139,14 @@ class _Seen:
             phase_age_seconds=max(seen, still),
             phase_unbroken_seconds=_unbroken(rank.activity, seen, self._now),
         )
+
+    def _in_long_phases(self, rank: RankFrame, before: RankFrame | None) -> float:
+        """Of the time since its last step ended."""
+        same = before is not None and before.step == rank.step
+        known = before.long_phase_seconds if same and before else 0.0
+        if rank.phase not in LONG_PHASES:
+            return known
+        return min(known + self._seconds, rank.step_age_seconds or math.inf)
 
 
 def _longest_phases(rank: RankFrame, before: RankFrame | None) -> dict[str, float]:

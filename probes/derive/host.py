@@ -162,7 +162,15 @@ def _disk(reading: DiskReading, before: DiskFrame | None, seconds: float) -> Dis
             reading.write_bytes, before.write_bytes if before else None, seconds
         ),
         busy_ratio=share(reading.busy_seconds, before.busy_seconds if before else None, seconds),
+        await_seconds=_await(reading, before),
+        queue_length=rate(reading.queue_seconds, before.queue_seconds if before else None, seconds),
     )
+
+
+def _await(reading: DiskReading, before: DiskFrame | None) -> float | None:
+    answered = rate(reading.requests, before.requests if before else None, 1.0)
+    took = rate(reading.request_seconds, before.request_seconds if before else None, 1.0)
+    return took / answered if answered and took is not None else None
 
 
 def _networks(

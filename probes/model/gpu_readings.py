@@ -104,6 +104,11 @@ class GpuReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     memory_temperature_celsius: float | None = None
     memory_temperature_max_celsius: float | None = None
 
+    encoder_ratio: float | None = None
+    """Share of the time in which the video encoders were busy; over the driver's own window."""
+    decoder_ratio: float | None = None
+    """The same of those that decode video: what GPU loaders of video and JPEG wait for."""
+
     fan_count: int | None = None
     """Fans of the board's own; 0: the case cools it."""
     fan_speed_ratio: float | None = None

@@ -9,6 +9,10 @@ class DiskFrame(DiskReading, frozen=True, kw_only=True, omit_defaults=False):
     read_bytes_per_second: float | None = None
     write_bytes_per_second: float | None = None
     busy_ratio: float | None = None
+    await_seconds: float | None = None
+    """How long a request took that was answered since the previous frame; ``None``: there was none."""
+    queue_length: float | None = None
+    """Requests in flight, as a mean since the previous frame."""
 
 
 class NetworkFrame(NetworkReading, frozen=True, kw_only=True, omit_defaults=False):

@@ -15,6 +15,12 @@ class DiskReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     write_bytes: int
     busy_seconds: float
     """Counter: time with at least one request in flight."""
+    requests: int | None = None
+    """Counter: those that were answered, of reading and of writing."""
+    request_seconds: float | None = None
+    """Counter: how long these took, added up."""
+    queue_seconds: float | None = None
+    """Counter: time, times the requests in flight then."""
 
 
 class NetworkReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,6 +33,15 @@ class NetworkReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     tx_dropped: int = 0
     speed_bytes_per_second: float | None = None
     up: bool | None = None
+
+
+class CpuLoad(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One CPU, as a mean over the last seconds."""
+
+    number: int
+    busy_ratio: float
+    interrupt_ratio: float
+    """Share of its time that went to interrupts and what they leave to do (softirq)."""
 
 
 class CpuUser(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -71,6 +86,10 @@ class HostReading(Reading, frozen=True, kw_only=True, omit_defaults=True):
     tcp_sent_segments: int | None = None
     """Counters of the whole host, retransmitted ones not included."""
     tcp_retransmitted_segments: int | None = None
+    full_cpus: int | None = None
+    """That were hardly ever idle in the last seconds."""
+    cpu_loads: tuple[CpuLoad, ...] | None = None
+    """Of the busiest, and of the one with most interrupts; each once."""
     cpu_users: tuple[CpuUser, ...] | None = None
     """Who uses most CPU; looked for only while no core is to spare."""
 

@@ -56,6 +56,8 @@ class RankFrame(msgspec.Struct, frozen=True, kw_only=True):
     step_age_seconds: float | None = None
     """Since the last step ended. Where the page does not tell when that was: since its number was last
     seen to change, or since the phase began, whichever is longer ago."""
+    long_phase_seconds: float = 0.0
+    """How much of that time it was in phases that take long by their nature, as far as it was seen."""
     step_p50_seconds: float | None = None
     """Percentiles over the steps that are kept, at most `rank_past.STEPS`."""
     step_p99_seconds: float | None = None

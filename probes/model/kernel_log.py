@@ -1,7 +1,5 @@
 """What the kernel's log tells that concerns GPUs and jobs: the few lines of it that are worth keeping."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

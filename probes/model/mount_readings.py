@@ -1,7 +1,5 @@
 """What is read of network file systems that ranks use: how their requests fare."""
 
-from __future__ import annotations
-
 from .reading import Reading
 
 

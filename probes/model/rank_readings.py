@@ -98,6 +98,10 @@ Stack = tuple[StackFrameReading, ...]
 """Innermost first."""
 
 
+PROBE_THREADS = "gputop-"
+"""With this begin the names of the threads that a probe has in its process."""
+
+
 class StackThreadReading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One Python thread with its stack."""
 
@@ -114,6 +118,13 @@ class StackThreadReading(msgspec.Struct, frozen=True, kw_only=True, omit_default
     hands_over: bool | None = None
     """Whether it may let another thread of its process go on; ``False``: by its source it does not, and
     nothing from outside wakes it. Looked up only where the main thread waits for a lock."""
+    sleeps: bool | None = None
+    """For a time that it has set itself. Looked up where ``hands_over`` is."""
+
+    @property
+    def of_probe(self) -> bool:
+        """It is the probe's, and serves nobody in the job."""
+        return (self.name or "").startswith(PROBE_THREADS)
 
 
 class FileLoop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

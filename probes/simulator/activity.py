@@ -109,6 +109,24 @@ TRAINING: Work = {
     "sync": Activity(
         utilization=0.96, sm_active=0.84, tensor_active=0.52, dram_active=0.42, power=590.0
     ),
+    "startup": Activity(rank_cpu=1.0, read=0.0, worker_cpu=0.0, pcie_rx=1.2e9),
+    "compile": Activity(rank_cpu=1.0, read=0.0, worker_cpu=0.0),
+    "checkpoint": Activity(rank_cpu=0.7, read=0.0, worker_cpu=0.0, pcie_tx=4e9),
+    "eval": Activity(
+        utilization=0.97,
+        memory_utilization=0.40,
+        sm_active=0.86,
+        sm_occupancy=0.42,
+        tensor_active=0.52,
+        dram_active=0.41,
+        power=598.0,
+        sm_clock=1770e6,
+        pcie_rx=2.4e9,
+        pcie_tx=1.8e9,
+    ),
+    "idle": Activity(
+        power=71.0, sm_clock=345e6, pcie_rx=0.0, pcie_tx=0.0, rank_cpu=0.0, worker_cpu=0.0, read=0.0
+    ),
 }
 """A healthy rank of a sharded training job."""
 

@@ -18,6 +18,8 @@ from . import (
     setup_faults,
     speed_faults,
 )
+from .awkward import AWKWARD
+from .compound_faults import COMPOUND
 from .scenario import Scenario, UnknownScenario
 
 _ALL = (
@@ -50,13 +52,15 @@ _ALL = (
     setup_faults.SLOW_SETTINGS,
     setup_faults.NO_TENSOR_CORES,
     setup_faults.MPS_SHARED,
-    process_faults.RANK_DIED,
+    process_faults.RANK_EXITED,
     loader_faults.SLOW_NFS,
     loader_faults.LOADER_STALLS,
     loader_faults.LOADER_WORKERS_DIE,
     host_faults.OVERSUBSCRIBED,
     loop_faults.SYNC_POINTS,
     loop_faults.PAGEABLE_COPIES,
+    *COMPOUND,
+    *AWKWARD,
 )
 
 SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in _ALL}

@@ -69,7 +69,9 @@ _HANGS = {
 GPU_LOST = Scenario(
     name="gpu-lost",
     summary="GPU 3 falls off the bus; its rank hangs in backward and the others spin for ever.",
-    finds=("HW208", "HW206"),
+    finds=("HW206", "HW208", "HW211"),
+    severity="error",
+    about="GPU 3",
     onset_seconds=-60.0,
     stages=(
         only(
@@ -110,6 +112,8 @@ DRIVER_WEDGED = Scenario(
     name="driver-wedged",
     summary="The driver does not answer for GPU 7 any more; the other GPUs stay live.",
     finds=("HW209",),
+    severity="error",
+    about="GPU 7",
     onset_seconds=-45.0,
     overlays=(_sent_again, on_source(gpu_source_name(_WEDGED), _asked_in_vain)),
 )
@@ -129,7 +133,9 @@ def _bad_memory(gpu: GpuReading, scene: Scene) -> Fields:
 ECC = Scenario(
     name="ecc",
     summary="GPU 2 had an uncorrectable memory error; a row is to be remapped at the next reset.",
-    finds=("HW204", "HW205", "HW206"),
+    finds=("HW206", "HW204", "HW205", "HW217"),
+    severity="error",
+    about="GPU 2",
     onset_seconds=-90.0,
     overlays=(on_gpus(_bad_memory, 2), with_xid(48, 2), with_xid(63, 2, later_seconds=0.2)),
 )
@@ -153,7 +159,8 @@ def _remap_pending(gpu: GpuReading, scene: Scene) -> Fields:
 EARLIER_XID = Scenario(
     name="earlier-xid",
     summary="GPU 5 had a memory error 40 minutes ago: the kernel log tells, and a row is yet to be remapped.",
-    finds=("HW205", "HW206"),
+    finds=("HW206", "HW205"),
+    about="GPU 5",
     onset_seconds=-110.0,
     overlays=(on_gpus(_remap_pending, _REMAPPED), in_kernel_log(_EARLIER, earlier_seconds=2400.0)),
 )
@@ -168,7 +175,8 @@ _SLOW_LINK = TRAINING["h2d"]._replace(pcie_rx=3.4e9, utilization=0.97)
 PCIE_TRAINED_DOWN = Scenario(
     name="pcie-trained-down",
     summary="The PCIe link of GPU 4 has trained down to generation 1; its copies take 11 times as long.",
-    finds=("LNK501",),
+    finds=("LNK501", "LNK502", "RUN407"),
+    about="gpu4 pcie",
     onset_seconds=-90.0,
     stages=(only(-90.0, 4, Pace(h2d=0.67, work={**TRAINING, "h2d": _SLOW_LINK})),),
     overlays=(on_gpus(_trained_down, 4),),

@@ -132,6 +132,8 @@ def _activity(mean: Activity) -> dict[str, Any]:
         "sm_clock_hertz": round(mean.sm_clock / _CLOCK_STEP_HERTZ) * _CLOCK_STEP_HERTZ,
         "throttle_reasons": () if mean.utilization > 0.01 else ("gpu idle",),
         "performance_state": 0,
+        "encoder_ratio": 0.0,
+        "decoder_ratio": 0.0,
     }
 
 

@@ -28,6 +28,7 @@ ECC_STORM = Scenario(
     name="ecc-storm",
     summary="ECC corrects hundreds of errors a minute in the memory of GPU 5; none is wrong yet.",
     finds=("HW221",),
+    about="GPU 5",
     onset_seconds=-110.0,
     overlays=(on_gpus(_storm, 5), with_xid(92, 5, later_seconds=20.0)),
 )
@@ -43,6 +44,7 @@ FABRIC_DEGRADED = Scenario(
     name="fabric-degraded",
     summary="The NVSwitch fabric runs at degraded bandwidth: collectives take twice as long.",
     finds=("LNK517",),
+    about="host",
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(comm=0.14, work={**TRAINING, "comm": _HALF})),),
     overlays=(on_gpus(_narrow, *range(RANKS)),),
@@ -70,6 +72,8 @@ IMEX_DOWN = Scenario(
     name="imex-down",
     summary="nvidia-imex has ended on this node of an NVLink domain of 18; the driver asks for recovery.",
     finds=("LNK518", "HW217"),
+    severity="error",
+    about="host",
     onset_seconds=-90.0,
     overlays=(_without_daemon, on_gpus(_asks, *range(RANKS))),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..model.host_readings import (
     CgroupReading,
+    CpuLoad,
     DiskReading,
     HostReading,
     NetworkReading,
@@ -16,6 +17,17 @@ CPUS = 96
 _TOTAL = 1007 * GIB
 _OTHERS_CORES = 2.6
 """What everything but the job keeps busy."""
+
+
+_CPU_LOADS = tuple(
+    CpuLoad(number=number, busy_ratio=busy, interrupt_ratio=interrupts)
+    for number, busy, interrupts in (
+        (12, 0.71, 0.01),
+        (60, 0.68, 0.01),
+        (3, 0.66, 0.02),
+        (0, 0.41, 0.06),
+    )
+)
 
 
 def read_host(
@@ -42,6 +54,8 @@ def read_host(
         cpu_busy_seconds=_OTHERS_CORES * up + job_cpu_seconds,
         cpu_iowait_seconds=0.4 * up,
         cpu_total_seconds=CPUS * up,
+        full_cpus=0,
+        cpu_loads=_CPU_LOADS,
         load_1m=load_1m,
         load_5m=load_5m,
         load_15m=load_15m,
@@ -63,6 +77,9 @@ def read_host(
                 read_bytes=int(1.8e6 * up),
                 write_bytes=int(3.1e6 * up),
                 busy_seconds=0.004 * up,
+                requests=int(22.0 * up),
+                request_seconds=0.011 * up,
+                queue_seconds=0.011 * up,
             ),
         ),
         tcp_sent_segments=int(310.0 * up) + job_read_bytes // 3000,

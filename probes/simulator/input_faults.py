@@ -57,7 +57,8 @@ INPUT_BOUND = Scenario(
 STRAGGLER = Scenario(
     name="straggler",
     summary="Rank 3 is late with its data in every step; the other seven spin until it comes.",
-    finds=("HW210", "RUN407"),
+    finds=("RUN407", "HW210"),
+    about="rank 3",
     onset_seconds=-90.0,
     stages=(only(-90.0, 3, Pace(data=1.9, work=SLOW_READS)),),
     overlays=(
@@ -80,6 +81,7 @@ CPU_THROTTLED = Scenario(
     name="cpu-throttled",
     summary="The container's CPU quota is too small: the loaders are held back 40 % of the time.",
     finds=("HST110", "HST111", "INP701"),
+    about="docker-8f3c1d9a5be2",
     onset_seconds=-90.0,
     in_container=True,
     stages=(
@@ -116,6 +118,7 @@ SWAP = Scenario(
     name="swap",
     summary="The host is out of memory and swaps: loader workers wait for their own pages.",
     finds=("HST109", "INP701"),
+    about="host",
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(data=0.45, work=STARVED)),),
     overlays=(

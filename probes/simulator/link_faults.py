@@ -103,7 +103,9 @@ def _waits(number: int) -> float:
 LINK_DOWN = Scenario(
     name="link-down",
     summary="InfiniBand port mlx5_3 of a job on four nodes goes down; rank 3's traffic takes a detour.",
-    finds=("LNK506",),
+    finds=("LNK506", "LNK508", "RUN430"),
+    severity="error",
+    about="mlx5_3/1",
     onset_seconds=-60.0,
     stages=(only(-60.0, 3, Pace(comm=0.85)),),
     overlays=(on_four_nodes, carrying(14e9, 3), _down(3)),
@@ -112,7 +114,8 @@ LINK_DOWN = Scenario(
 CONGESTED_INFINIBAND = Scenario(
     name="congested-infiniband",
     summary="All InfiniBand ports of a job on four nodes wait for credits, until their counters are full.",
-    finds=("LNK509",),
+    finds=("LNK509", "RUN430"),
+    about="mlx5_0/1",
     onset_seconds=-75.0,
     stages=(everyone(-75.0, Pace(comm=1.10)),),
     overlays=(on_four_nodes, carrying(11e9), _congested),
@@ -167,7 +170,7 @@ _OVER_PCIE: Work = {**TRAINING, "comm": _CROSSING}
 TWO_ISLANDS = Scenario(
     name="two-islands",
     summary="NVLink joins GPUs 0-3 and 4-7, only PCIe joins the two: all-reduce takes a third of a step.",
-    finds=("LNK505",),
+    finds=("LNK505", "RUN430"),
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(comm=0.98, work=_OVER_PCIE)),),
     overlays=(

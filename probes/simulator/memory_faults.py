@@ -32,6 +32,7 @@ MEMORY_FULL = Scenario(
     name="memory-full",
     summary="Device memory has grown until 99 % of it is in use on every GPU.",
     finds=("MEM301",),
+    about="GPU 0",
     onset_seconds=-110.0,
     overlays=(on_gpus(_fuller, *_ALL),),
 )
@@ -59,8 +60,9 @@ def _roomy(host: HostReading, scene: Scene) -> Fields:
 
 ORPHAN_MEMORY = Scenario(
     name="orphan-memory",
-    summary="The job has died; 40 GiB of GPU 1 stay in use and no process holds them.",
+    summary="The job has exited; 40 GiB of GPU 1 stay in use and no process holds them.",
     finds=("MEM302",),
+    about="GPU 1",
     onset_seconds=-75.0,
     stages=(everyone(-75.0, _GONE),),
     overlays=(_without_job, on_host(_roomy), on_gpus(_left_over, *_ALL)),
@@ -127,7 +129,8 @@ def _with_tenant(sample: Sample, scene: Scene) -> Sample:
 OTHER_TENANT = Scenario(
     name="other-tenant",
     summary="Another user's notebook computes on GPU 5; the job's rank there is slower.",
-    finds=("ENV601",),
+    finds=("ENV601", "RUN407"),
+    about="GPU 5",
     onset_seconds=-90.0,
     stages=(only(-90.0, _TENANT_GPU, Pace(forward=0.86, backward=1.62)),),
     overlays=(_with_tenant, on_gpus(_shared, _TENANT_GPU)),

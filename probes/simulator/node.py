@@ -79,8 +79,9 @@ class SimulatedNode:
         self._contained = self.scenario.in_container
         container_id = CONTAINER_ID if self._contained else None
         self._cgroup = cgroup_path(container_id)
-        self._rhythm = Rhythm(-JOB_SECONDS, self.scenario.stages, seed)
-        self._job = Job(Placement(UP_SECONDS - JOB_SECONDS - 60.0, self._cgroup, container_id))
+        age = self.scenario.job_seconds
+        self._rhythm = Rhythm(-age, self.scenario.stages, seed)
+        self._job = Job(Placement(UP_SECONDS - age - 60.0, self._cgroup, container_id))
         start_times = [self._job.start_time(rank) for rank in range(RANKS)]
         self._probes = Probes(self._rhythm, UP_SECONDS, start_times)
         self._stacks = Stacks(self._rhythm, UP_SECONDS, start_times)

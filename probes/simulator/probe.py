@@ -29,7 +29,14 @@ SEGMENTS = 64
 _EVENTS_DONE = 300_000
 """Microseconds after a step's end at which its GPU events have been read."""
 _KEPT = 4096
-_ON_GPU = {"h2d": 0.92, "forward": 0.98, "backward": 0.99, "comm": 1.0, "optimizer": 0.95}
+_ON_GPU = {
+    "h2d": 0.92,
+    "forward": 0.98,
+    "backward": 0.99,
+    "comm": 1.0,
+    "optimizer": 0.95,
+    "eval": 0.97,
+}
 """Share of the host's time in a phase for which the GPU works on it."""
 _STARVED_RATIO = 0.1
 """From this share of ``data`` on, the GPU has caught up with the host when the step ends."""

@@ -58,10 +58,12 @@ def _freed(gpu: GpuReading, scene: Scene) -> Fields:
     return {"memory_used_bytes": 3 * MIB, "bar1_used_bytes": 2 * MIB, "processes": ()}
 
 
-RANK_DIED = Scenario(
-    name="rank-died",
+RANK_EXITED = Scenario(
+    name="rank-exited",
     summary="Rank 5 is killed in backward; its launcher does not notice and the others wait for ever.",
-    finds=("HW211", "RUN424"),
+    finds=("RUN424", "HW211"),
+    severity="error",
+    about="rank 5",
     onset_seconds=-60.0,
     stages=(
         only(

@@ -19,8 +19,12 @@ FOR_EVER = 1e8
 
 _STEPS = 16
 """So many steps are made up, each a little different; then they come again."""
+_SPREAD_STEPS = 97
+"""The same where they are very different."""
 _PHASE_JITTER = 0.012
 _STEP_JITTER = 0.006
+
+_OF_A_STEP = ("data", "h2d", "forward", "sync", "backward", "comm", "optimizer", "other")
 
 _Step = tuple[tuple[Stretch, ...], ...]
 """What each rank does in one step."""
@@ -39,6 +43,9 @@ class Pace(NamedTuple):
     work: Work = TRAINING
     sync: float = 0.0
     """0: it never waits for its GPU."""
+    pause: float = 0.0
+    """At the beginning of the step the rank does something else for so long."""
+    pause_phase: str = "other"
 
 
 class Stage(NamedTuple):
@@ -50,6 +57,8 @@ class Stage(NamedTuple):
     """Of each rank."""
     turns: tuple[tuple[Pace, ...], ...] = ()
     """Other paces of each rank, which take turns with ``paces``: a step of these, then one of each."""
+    spread: float = 0.0
+    """Of the logarithm of the step times; beside the jitter that all have."""
 
 
 def everyone(at_seconds: float, pace: Pace) -> Stage:
@@ -123,10 +132,13 @@ class Rhythm:
 
     def _steps(self, stage: Stage) -> list[_Step]:
         rows = (stage.paces, *stage.turns)
-        return [self._step(rows[number % len(rows)]) for number in range(_STEPS)]
+        steps = max(len(rows), _STEPS if stage.spread == 0.0 else _SPREAD_STEPS)
+        return [self._step(rows[number % len(rows)], stage.spread) for number in range(steps)]
 
-    def _step(self, paces: Sequence[Pace]) -> _Step:
+    def _step(self, paces: Sequence[Pace], spread: float) -> _Step:
         common = self._random.gauss(1.0, _STEP_JITTER)
+        if spread:
+            common *= self._random.lognormvariate(0.0, spread)
         own = [self._phases(pace, common) for pace in paces]
         longest = max(sum(phases.values()) for phases in own)
         return tuple(
@@ -141,16 +153,11 @@ class Rhythm:
             jitter = common * self._random.gauss(1.0, _PHASE_JITTER)
             return max(1, round(seconds * jitter * MICROSECONDS))
 
-        return {
-            "data": lasts(pace.data),
-            "h2d": lasts(pace.h2d),
-            "forward": lasts(pace.forward),
-            **({"sync": lasts(pace.sync)} if pace.sync else {}),
-            "backward": lasts(pace.backward),
-            "comm": lasts(pace.comm),
-            "optimizer": lasts(pace.optimizer),
-            "other": lasts(pace.other),
-        }
+        phases = {pace.pause_phase: lasts(pace.pause)} if pace.pause else {}
+        for phase in _OF_A_STEP:
+            if phase != "sync" or pace.sync:
+                phases[phase] = phases.get(phase, 0) + lasts(getattr(pace, phase))
+        return phases
 
 
 def _rank_by_rank(steps: Sequence[_Step]) -> list[list[Stretch]]:

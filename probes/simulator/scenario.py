@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -11,6 +11,8 @@ from ..model.gpu_readings import GpuReading
 from ..model.probe_readings import ProbeReading
 from ..model.sample import Sample
 from .rhythm import Stage
+
+ScenarioSeverity = Literal["info", "warning", "error"]
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -56,7 +58,16 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     """One line for the list."""
     finds: tuple[str, ...] = ()
-    """Ids of the rules that must find it."""
+    """Ids of the rules that must find it: the cause, which must be the first finding, then its symptoms.
+    Empty: nothing is wrong, and no rule may say so."""
+    severity: ScenarioSeverity = "warning"
+    """Of the cause, as the next one."""
+    about: str = "job"
+    """Whom it is about, in the words of the screen: ``GPU 3``, ``rank 5``, ``host``."""
+    beside: tuple[str, ...] = ()
+    """Ids of the rules that find another cause, which is no symptom of the first."""
+    nearly: tuple[str, ...] = ()
+    """Ids of the rules that must not find it, though what they look for is near."""
     onset_seconds: float = -90.0
     """When the fault begins. Where the pace changes, it is the first step after this."""
     stages: tuple[Stage, ...] = ()
@@ -64,6 +75,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     overlays: tuple[Overlay, ...] = ()
     """Applied in this order."""
     in_container: bool = False
+    job_seconds: float = 42_170.0
+    """The job's first step was so long before elapsed 0."""
 
 
 class UnknownScenario(KeyError):

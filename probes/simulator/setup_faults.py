@@ -31,6 +31,7 @@ SLOW_SETTINGS = Scenario(
     name="slow-settings",
     summary="Variables of an old search for a fault: launches block, no peer-to-peer, one card for all.",
     finds=("ENV602",),
+    severity="info",
     onset_seconds=-90.0,
     stages=(everyone(-90.0, Pace(forward=0.71, backward=1.33, comm=0.13)),),
     overlays=(
@@ -54,6 +55,7 @@ NO_TENSOR_CORES = Scenario(
     name="no-tensor-cores",
     summary="The model computes in float32: the SMs are busy, and the tensor cores are idle.",
     finds=("ENV605",),
+    severity="info",
     onset_seconds=-110.0,
     stages=(everyone(-110.0, Pace(forward=2.1, backward=4.2, work=_IN_FLOAT32)),),
     overlays=(_float32,),
@@ -78,6 +80,8 @@ MPS_SHARED = Scenario(
     name="mps-shared",
     summary="Rank 6 and its loader workers share GPU 6 as clients of one MPS server.",
     finds=("ENV604",),
+    severity="info",
+    about="GPU 6",
     onset_seconds=-90.0,
     overlays=(on_gpus(_by_mps, _SHARED),),
 )

@@ -46,7 +46,8 @@ def _hot(gpu: GpuReading, scene: Scene) -> Fields:
 THERMAL_THROTTLE = Scenario(
     name="thermal-throttle",
     summary="GPU 6 is too hot and slows its clock; the other seven wait for it in every step.",
-    finds=("HW201",),
+    finds=("HW201", "RUN407"),
+    about="GPU 6",
     onset_seconds=-90.0,
     stages=(
         only(-90.0, 6, _slower(1590e6, power=575.0)),
@@ -67,7 +68,8 @@ def _capped(gpu: GpuReading, scene: Scene) -> Fields:
 POWER_CAP = Scenario(
     name="power-cap",
     summary="Somebody left a power limit of 400 W on GPU 4; its clock is a quarter lower.",
-    finds=("HW202",),
+    finds=("HW202", "RUN407"),
+    about="GPU 4",
     onset_seconds=-90.0,
     stages=(only(-90.0, 4, _slower(1290e6, power=398.0)),),
     overlays=(on_gpus(_capped, 4),),
@@ -76,7 +78,8 @@ POWER_CAP = Scenario(
 CLOCK_STUCK = Scenario(
     name="clock-stuck",
     summary="GPU 1 stays at 1200 MHz under load and gives no reason.",
-    finds=("HW203",),
+    finds=("HW203", "RUN407"),
+    about="GPU 1",
     onset_seconds=-90.0,
     stages=(only(-90.0, 1, _slower(1200e6, power=430.0)),),
 )
@@ -103,6 +106,7 @@ HOLLOW = Scenario(
     name="utilization-without-work",
     summary="Utilization is 100 % and power a fifth of the limit: a stream of tiny kernels.",
     finds=("HW211",),
+    about="GPU 0",
     onset_seconds=-90.0,
     stages=(everyone(-90.0, _TINY_KERNELS),),
 )

@@ -72,6 +72,34 @@ _PHASES = {
         log_metrics (train.py:143)
         main (train.py:178)
         <module> (train.py:231)""",
+    "startup": """
+        load_shard (checkpoint.py:61)
+        build_model (model.py:210)
+        main (train.py:158)
+        <module> (train.py:231)""",
+    "compile": """
+        compile_fx (torch/_inductor/compile_fx.py:1702)
+        _compile_inner (torch/_dynamo/convert_frame.py:1194)
+        __call__ (torch/_dynamo/convert_frame.py:1521)
+        train_step (train.py:116)
+        main (train.py:174)
+        <module> (train.py:231)""",
+    "checkpoint": """
+        write_data (torch/distributed/checkpoint/filesystem.py:671)
+        save (torch/distributed/checkpoint/state_dict_saver.py:176)
+        save_checkpoint (checkpoint.py:44)
+        main (train.py:184)
+        <module> (train.py:231)""",
+    "eval": """
+        forward (model.py:143)
+        _call_impl (torch/nn/modules/module.py:1786)
+        evaluate (train.py:151)
+        main (train.py:188)
+        <module> (train.py:231)""",
+    "idle": """
+        poll (asyncio/selector_events.py:112)
+        run_forever (asyncio/base_events.py:645)
+        <module> (train.py:231)""",
 }
 _PIN_MEMORY = """
     select (selectors.py:415)

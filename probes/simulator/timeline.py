@@ -19,7 +19,21 @@ UNIT = 1000 * MICROSECONDS
 Integrals = tuple[int, ...]
 """In the order of `activity.CHANNELS`."""
 
-PHASES = ("data", "h2d", "forward", "backward", "comm", "optimizer", "other", "sync")
+PHASES = (
+    "data",
+    "h2d",
+    "forward",
+    "backward",
+    "comm",
+    "optimizer",
+    "other",
+    "sync",
+    "startup",
+    "compile",
+    "checkpoint",
+    "eval",
+    "idle",
+)
 
 
 class Stretch(NamedTuple):

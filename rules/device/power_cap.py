@@ -6,6 +6,8 @@ from ..rule import GpuRule, Scene, Threshold, gpu_subject, peer_median
 from ._clocks import clock_loss, peer_clock
 
 _POWER_CAP = "sw power cap"
+_AT_LIMIT_RATIO = 0.9
+"""Of the limit."""
 
 
 class PowerCap(GpuRule):
@@ -30,6 +32,8 @@ class PowerCap(GpuRule):
     short = "power cap"
     severity = "warning"
     costs = ("throttled",)
+    clear_seconds = 30.0
+    """A rank that waits for its data draws less for many a look: see `_uncapped`."""
     needs = ("throttle_reasons", "sm_clock_hertz")
     thresholds = {
         "clock_loss_ratio": Threshold(
@@ -42,7 +46,7 @@ class PowerCap(GpuRule):
     def judge_gpu(self, gpu: GpuFrame, scene: Scene) -> Verdict:
         subject = gpu_subject(gpu)
         if _POWER_CAP not in (gpu.throttle_reasons or ()):
-            return Verdict(subject=subject, holds=False)
+            return _uncapped(gpu)
         peers = peer_clock(gpu, scene.frame)
         loss = clock_loss(gpu, peers)
         if loss is None:
@@ -72,3 +76,15 @@ class PowerCap(GpuRule):
             f"Raise this GPU's power limit to that of its peers: "
             f"nvidia-smi -i {gpu.index} -pl {peers:.0f}."
         )
+
+
+def _uncapped(gpu: GpuFrame) -> Verdict:
+    """While it waits for data or for others, nothing holds it; that says nothing of when it computes."""
+    watts, limit = gpu.power_watts, gpu.power_limit_watts
+    if watts is not None and limit and watts < _AT_LIMIT_RATIO * limit:
+        return Verdict(
+            subject=gpu_subject(gpu),
+            holds=None,
+            unknown_because="it draws less than its limit now",
+        )
+    return Verdict(subject=gpu_subject(gpu), holds=False)

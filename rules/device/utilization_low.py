@@ -4,6 +4,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Severity, Verdict, against_peers, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, median_of, peers_of, rank_on
+from ..serving import serves
 from ._activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
 from ._surroundings import look_around
 
@@ -25,7 +26,8 @@ class UtilizationLow(GpuRule):
         A training job is on this GPU, and for half a minute the GPU has had little to do. Where
         the chip tells how much of it was active (SM activity), that is judged, else the
         utilization. Where some kernel ran all the time and yet little of the chip was active, the
-        finding is called that: SM activity low.
+        finding is called that: SM activity low. Of a server or a notebook, which does what it is
+        asked to, it is information.
     Impact:
         The time is paid for and lost: at 35 % the job takes about three times as long as it could.
     Diagnosis:
@@ -63,6 +65,10 @@ class UtilizationLow(GpuRule):
         subject = gpu_subject(gpu)
         if gpu.job_id is None:
             return Verdict(subject=subject, holds=False)
+        if gpu.mig_mode or gpu.migs:
+            return Verdict(
+                subject=subject, holds=None, unknown_because="its counters are of all MIG slices"
+            )
         if self._young(gpu, scene.frame):
             return Verdict(subject=subject, holds=None, unknown_because="its rank has just started")
         window = self.limit["window_seconds"]
@@ -72,6 +78,8 @@ class UtilizationLow(GpuRule):
         # What was low and is no more would else be found after its end.
         if severity is None or self._severity(recent) is None:
             return Verdict(subject=subject, holds=False)
+        if serves(gpu, scene.frame):
+            severity = "info"
         return self._found(gpu, long, severity, scene)
 
     def _severity(self, seen: Activity) -> Severity | None:

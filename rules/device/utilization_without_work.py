@@ -55,6 +55,7 @@ class UtilizationWithoutWork(GpuRule):
     settled_only = True
     hold_seconds = 20.0
     job_wide = True
+    explains = ("RUN436",)
     next_step = (
         "Find the GPU or rank of this job that differs from this one: the others wait for it."
     )

@@ -229,6 +229,12 @@ def _file_loop(charge: Charge, scene: Scene) -> FileLoop | None:
 
 def step_of(charge: Charge, scene: Scene) -> str | None:
     """What to do about whoever is behind it; ``None`` where nobody is known."""
+    owner = gil_owner(charge.rank, scene.frame)
+    if owner is not None and owner.active is False:
+        return (
+            f"The interpreter is held by thread {owner.name or owner.os_thread_id}, which sleeps in C code: "
+            f"what it calls{f' in {owner.place}' if owner.place else ''} has to release the GIL."
+        )
     dead = dead_children(charge.rank, scene)
     if dead and charge.cause.culprits[:1] == (rank_key(charge.rank),):
         return f"Its child {dead[0].pid} {how_it_ended(dead[0])}: find out why in its log and dmesg, and start the job again."
@@ -242,6 +248,6 @@ def step_of(charge: Charge, scene: Scene) -> str | None:
         what = loop.path if loop is not None and loop.path else "the lock file that it looks for"
         return (
             f"See who made {what}. If nobody works behind it, it was left "
-            f"by a process that died: remove it. gputop stacks {charge.rank.pid} shows the place."
+            f"by a process that exited: remove it. gputop stacks {charge.rank.pid} shows the place."
         )
     return None

@@ -6,7 +6,7 @@ from ...probes.model.job_frames import JobFrame
 from ..finding import Evidence, Severity, Subject, Verdict
 from ..job_time import has_gpus, share_of
 from ..progress import NOT_GOING_ON, steps_go_on
-from ..rank_rule import not_known, probed_ranks
+from ..rank_rule import NONE_PROBED, not_known, probed_ranks
 from ..rule import JobRule, Scene, Threshold
 from ..stages import stages_of
 
@@ -48,6 +48,8 @@ class PipelineBubble(JobRule):
     next_step = "Split the batch into more micro-batches, or interleave the stages."
 
     def judge_job(self, job: JobFrame, subject: Subject, scene: Scene) -> Verdict:
+        if not probed_ranks(job, scene.frame):
+            return not_known(subject, NONE_PROBED)
         stages = stages_of(job, scene.frame)
         if len(stages) < 2 or not has_gpus(job.ranks):
             return Verdict(subject=subject, holds=False)

@@ -37,7 +37,7 @@ class RankExited(Rule):
 
     Meaning:
         A rank has ended by a signal or with an error code, or it is not there any more and has left
-        its probe's page, which it takes away when it ends well: so it is found too when it died before
+        its probe's page, which it takes away when it ends well: so it is found too when it exited before
         anybody looked. One that is not there while all others of its node stand still was never seen.
         What a launcher has started again is information. Of a job whose ranks all ended, the first one is named; launchers end the
         others when they notice.

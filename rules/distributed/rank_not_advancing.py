@@ -26,7 +26,7 @@ class RankNotAdvancing(ChargeRule):
     Mitigation:
         Mend that function. A sample that takes minutes to prepare, a retry without a limit and work
         done on one rank only are the usual ones. A lock file that nobody holds was left by a process
-        that died: remove it.
+        that exited: remove it.
     """
 
     id = "RUN406"

@@ -45,7 +45,7 @@ class Straggler(Rule):
     severities = ("info", "warning")
     hold_seconds = 10.0
     look_seconds = 2.0
-    explains = ("HW210", "HW211", "RUN430", "RUN436", "RUN443")
+    explains = ("HW210", "HW211", "RUN430", "RUN436", "RUN442", "RUN443")
     thresholds = {
         "info_ratio": Threshold(0.10, "ratio", "TraceML: 10 % of a step"),
         "warning_ratio": Threshold(0.20, "ratio", "TraceML: 20 % of a step"),

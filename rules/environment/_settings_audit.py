@@ -65,7 +65,7 @@ def _computing(variables: Variables) -> Iterator[Line]:
 
 
 def _collectives(variables: Variables, job: JobFrame, frame: Frame) -> Iterator[Line]:
-    rdma = any(port.state == "active" for port in frame.ports)
+    rdma = is_multi_node(job) and any(port.state == "active" for port in frame.ports)
     if _is_on(variables, "NCCL_P2P_DISABLE"):
         yield "NCCL_P2P_DISABLE", "GPUs of this node talk through host memory"
     if variables.get("NCCL_P2P_LEVEL", "").upper() in _NO_GPU_DIRECT:

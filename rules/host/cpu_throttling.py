@@ -37,8 +37,10 @@ class CpuThrottling(CgroupRule):
     needs = ("throttled_ratio",)
     thresholds = {
         "warning_ratio": Threshold(0.05, "ratio", "ours; kubernetes#67577, #97445"),
-        "error_ratio": Threshold(0.25, "ratio", "ours; k8s-device-plugin#56 lost half its speed"),
-        "healthy_ratio": Threshold(0.90, "ratio", "ours; second witness of an error"),
+        "error_ratio": Threshold(0.25, "ratio", "ours; second witness of an error"),
+        "hurt_ratio": Threshold(
+            0.50, "ratio", "k8s-device-plugin#56 lost half its speed; less is time lost, a warning"
+        ),
     }
     hold_seconds = 10.0
     explains_waits_in = WORK
@@ -49,9 +51,9 @@ class CpuThrottling(CgroupRule):
         ratio = scene.history.cgroup(group.path, "throttled_ratio").mean(_WINDOW_SECONDS)
         if ratio is None or ratio <= self.limit["warning_ratio"]:
             return Verdict(subject=subject, holds=False)
-        loaded = _least_utilised(subject, scene.frame)
-        starved = loaded is not None and loaded < self.limit["healthy_ratio"]
-        bad = starved and ratio > self.limit["error_ratio"]
+        loaded = _least_utilized(subject, scene)
+        hurt = loaded is not None and loaded < self.limit["hurt_ratio"]
+        bad = hurt and ratio > self.limit["error_ratio"]
         return Verdict(
             subject=subject,
             holds=True,
@@ -67,7 +69,13 @@ class CpuThrottling(CgroupRule):
                 *self._pressure(group, scene),
                 Evidence(signal="cpu_quota_cores", value=group.cpu_quota_cores, unit="cores"),
                 Evidence(signal="cpu_cores", value=_used(group, scene.frame), unit="cores"),
-                compared("least_utilization_ratio", loaded, self.limit["healthy_ratio"], "ratio"),
+                compared(
+                    "least_utilization_ratio",
+                    loaded,
+                    self.limit["hurt_ratio"],
+                    "ratio",
+                    mean_seconds=_WINDOW_SECONDS,
+                ),
             ),
         )
 
@@ -83,16 +91,16 @@ class CpuThrottling(CgroupRule):
             )
 
 
-def _least_utilised(subject: Subject, frame: Frame) -> float | None:
-    """Utilization of the job's GPU that has least to do."""
+def _least_utilized(subject: Subject, scene: Scene) -> float | None:
+    """Utilization of the job's GPU that has least to do, over the window: of one moment it says little."""
     if subject.job is None:
         return None
-    ratios = [
-        gpu.utilization_ratio
-        for gpu in frame.gpus
+    means = [
+        scene.history.gpu(gpu.index, "utilization_ratio").mean(_WINDOW_SECONDS)
+        for gpu in scene.frame.gpus
         if gpu.job_id == subject.job and gpu.status == "ok" and gpu.utilization_ratio is not None
     ]
-    return min(ratios, default=None)
+    return min([mean for mean in means if mean is not None], default=None)
 
 
 def _used(group: CgroupFrame, frame: Frame) -> float | None:

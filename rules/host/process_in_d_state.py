@@ -15,6 +15,8 @@ _NEXT_STEPS: dict[Wait, str] = {
     "memory": "The node is short of memory: find what uses it, and see swap and cgroup limits.",
 }
 
+_PAST_SECONDS = 600.0
+
 
 class ProcessInDState(ProcessRule):
     """Process in D state.
@@ -44,15 +46,15 @@ class ProcessInDState(ProcessRule):
     unpriced = "what it costs is seen in what waits for it alone"
     severities = ("warning", "error")
     needs = ("state",)
-    clear_seconds = 25.0
+    clear_seconds = 45.0
     """One look that meets a process between two waits does not end it: see ``short_waits_looks``."""
     thresholds = {
         "error_seconds": Threshold(300.0, "seconds", "GCM 300 s; gpud 5 checks of 60 s"),
         "least_switches_per_second": Threshold(0.1, "per_second", "ours; fewer: one long wait"),
         "short_waits_looks": Threshold(
-            20.0,
+            40.0,
             "count",
-            "ours; one that waits two thirds of the time is met so once in 3000 times",
+            "ours; one that waits two thirds of the time is met so once in ten million times",
         ),
     }
     explains = ("HW210", "HW211", "RUN407", "RUN436")
@@ -105,12 +107,16 @@ class ProcessInDState(ProcessRule):
 
     def _seen_seconds(self, process: ProcessFrame, scene: Scene) -> float | None:
         """For how long every look has met it in D; ``None`` where that is too short to say anything."""
-        seconds = self.limit["short_waits_looks"] * scene.frame.interval_seconds
+        wanted = int(self.limit["short_waits_looks"])
         series = scene.history.process(process.pid, "blocked")
-        looks, covered = series.window(seconds), series.covered(seconds)
+        looks = series.window(_PAST_SECONDS)
         if not looks:
             return 0.0  # no past of it is kept
-        return covered if covered >= 0.9 * seconds and min(looks) >= 1.0 else None
+        # Looks are counted, not seconds: fewer of them in the same time prove less.
+        newest = looks[-wanted:]
+        if len(newest) < wanted or min(newest) < 1.0:
+            return None
+        return series.covered(_PAST_SECONDS) * (wanted - 1) / (len(looks) - 1)
 
     def _stuck(self, process: ProcessFrame, scene: Scene) -> bool:
         """Two witnesses: D at every look for so long, and no switch of context now."""

@@ -199,7 +199,7 @@ class TooFewCores(Rule):
                 Evidence(
                     signal="loader_workers", value=float(sum(cores.workers)), unit="processes"
                 ),
-                Evidence(signal="allowed_cpus", value=_narrowest(cores), unit="cores"),
+                Evidence(signal="allowed_cpus", value=_narrowest(cores), unit="count"),
                 *(
                     (
                         Evidence(

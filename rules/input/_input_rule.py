@@ -26,7 +26,7 @@ class InputRule(JobRule):
         found = input_waits(scene)[job.id]
         if isinstance(found, str):
             return not_known(subject, found)
-        if found.lost < self.limit["data_wait_ratio"]:
+        if found.lost < self.limit["data_wait_ratio"] or found.is_once:
             return Verdict(subject=subject, holds=False)
         reason = self.reason(found, scene)
         if reason is None:

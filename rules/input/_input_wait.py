@@ -19,6 +19,11 @@ SECONDS = 30.0
 RUNS_AHEAD_RATIO = 0.05
 """Of a step: a host that is farther ahead of its GPU than this does not keep it waiting."""
 SHARE = Threshold(0.10, "ratio", "TraceML, fournex, MLPerf AU 90 %: 10 % of a step")
+_LEAST_LOOKS = 15
+_STEADY_RATIO = 0.5
+"""Of the share; one of four waits that are alike makes a quarter of it."""
+_LEAST_STEPS = 4
+"""Of fewer nobody can say whether one of them is unlike the others."""
 CAUSED_BY_THESE: tuple[str, ...] = ("HW210", "INP701", "INP707", "RUN436")
 
 
@@ -36,6 +41,15 @@ class InputWait(msgspec.Struct, frozen=True):
     """As its DataLoaders were made with; ``None`` where they differ, or nobody tells."""
     seconds: float
     """How much of `SECONDS` was seen."""
+    idle_seconds: float
+    """Over how long ``idle`` is the mean."""
+    steady: float
+    """The share without the longest single wait: between two epochs everybody waits once."""
+
+    @property
+    def is_once(self) -> bool:
+        """One wait among steps that get their batches in time makes all of it."""
+        return self.steady < _STEADY_RATIO * self.share
 
     @property
     def lost(self) -> float:
@@ -51,7 +65,7 @@ class InputWait(msgspec.Struct, frozen=True):
                     signal="gpu_idle_ratio",
                     value=self.idle,
                     unit="ratio",
-                    mean_seconds=self.seconds,
+                    mean_seconds=self.idle_seconds,
                 )
             )
         return tuple(found)
@@ -81,9 +95,13 @@ def _of(job: JobFrame, scene: Scene) -> InputWait | str:
     if isinstance(idle, str):
         return idle
     loaders = {probe.loader.num_workers for _, probe in probed if probe.loader is not None}
+    share = median(known)
+    steady = [rest for rank, _ in probed if (rest := _without_longest(rank, scene)) is not None]
     return InputWait(
         job=job,
-        share=median(known),
+        idle_seconds=_seen_idle_seconds(job, scene),
+        share=share,
+        steady=median(steady) if steady else share,
         idle=idle,
         workers=tuple(worker for rank, _ in probed for worker in loader_workers(rank, scene.frame)),
         num_workers=loaders.pop() if len(loaders) == 1 else None,
@@ -91,13 +109,29 @@ def _of(job: JobFrame, scene: Scene) -> InputWait | str:
     )
 
 
+def _without_longest(rank: RankFrame, scene: Scene) -> float | None:
+    """Share of the other steps; ``None`` where there are too few of them."""
+    past = scene.frame.rank_history(rank.pid, rank.start_time_seconds)
+    since = scene.frame.monotonic_seconds - SECONDS
+    steps = [
+        step
+        for step in (past.steps if past else ())
+        if step.monotonic_seconds >= since and step.phases
+    ]
+    if len(steps) < _LEAST_STEPS:
+        return None
+    steps.remove(max(steps, key=lambda step: step.phases.get("data", 0.0)))
+    return sum(step.phases.get("data", 0.0) for step in steps) / sum(step.seconds for step in steps)
+
+
 def _idle(job: JobFrame, scene: Scene) -> float | str | None:
     """Of the median GPU; where the driver does not say, whether its host runs ahead does."""
     on = [rank for rank in job.ranks if rank.gpu_index is not None]
     if not on:
         return None
+    seconds = _idle_seconds(scene)
     found = [
-        scene.history.gpu(rank.gpu_index or 0, "utilization_ratio").mean(SECONDS) for rank in on
+        scene.history.gpu(rank.gpu_index or 0, "utilization_ratio").mean(seconds) for rank in on
     ]
     busy = [value for value in found if value is not None]
     if busy:
@@ -106,6 +140,23 @@ def _idle(job: JobFrame, scene: Scene) -> float | str | None:
     if not ahead:
         return "whether the GPUs wait is not known: no utilization and no run-ahead"
     return 0.0 if median(ahead) > RUNS_AHEAD_RATIO else 1.0
+
+
+def _idle_seconds(scene: Scene) -> float:
+    """Utilization is of the moment before a look: of a few looks it says little, whatever lies between them."""
+    return max(SECONDS, _LEAST_LOOKS * scene.frame.interval_seconds)
+
+
+def _seen_idle_seconds(job: JobFrame, scene: Scene) -> float:
+    seconds = _idle_seconds(scene)
+    return max(
+        (
+            scene.history.gpu(rank.gpu_index, "utilization_ratio").covered(seconds)
+            for rank in job.ranks
+            if rank.gpu_index is not None
+        ),
+        default=0.0,
+    )
 
 
 def _runs_ahead(rank: RankFrame) -> float | None:

@@ -37,9 +37,7 @@ class PageableCopies(JobRule):
     severity = "warning"
     thresholds = {
         "copy_ratio": Threshold(0.10, "ratio", "as INP705; TraceML 10 %"),
-        "link_ratio": Threshold(
-            0.50, "ratio", "ours: under half of what the link carries"
-        ),
+        "link_ratio": Threshold(0.50, "ratio", "ours: under half of what the link carries"),
         "spans_ratio": Threshold(
             0.75, "ratio", "ours: the shorter of the copy's spans on host and GPU over the longer"
         ),

@@ -17,7 +17,7 @@ class MemoryHeldByNoProcess(GpuRule):
 
     Meaning:
         Memory of this GPU is in use, but the driver lists no process on it, or only processes that
-        have died. The driver's own reserve is not counted.
+        have exited. The driver's own reserve is not counted.
     Impact:
         The next job on this GPU has that much less memory and may fail at start with "out of
         memory".

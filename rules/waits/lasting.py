@@ -21,6 +21,8 @@ SEEN_MOVING_SECONDS = 3.0
 LOOP_ALONE_SECONDS = 45.0
 """The same where its stack shows a loop without an effect: to be looked at, it has run for long by then."""
 ANSWERED_LOOKS = 3
+BETWEEN_STEPS = "other"
+"""Phase by the page of whoever has ended a step and begun no other."""
 _HELD = frozenset({"lock", "file lock", "pipe"})
 _TELLS_ALONE = frozenset({"lock", "file lock", "pipe", "socket", "file"})
 
@@ -92,9 +94,11 @@ def _is_hang(charge: Charge, *, overdue: bool) -> bool:
     if polls and not charge.movement.witness.downloads:
         return False  # a server, an event loop
     if on.kind == "timer" and not charge.movement.polls:
-        return overdue and charge.seconds >= ALONE_SECONDS
+        # Between two steps it may wait for the hour; within one nobody does.
+        between = charge.rank.phase == BETWEEN_STEPS
+        return overdue and not between and charge.seconds >= ALONE_SECONDS
     witness = charge.movement.witness
     if (on.kind == "lock" and witness.served) or (on.kind == "socket" and witness.awaits_task):
         return False  # also where its steps are over: it is given work by others now
     given = on.kind == "lock" and witness.queue and not witness.left_alone
-    return overdue or not given
+    return not given or (overdue and not witness.scheduled)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
-from ...probes.model.rank_readings import StackThreadReading
+from ...probes.model.rank_readings import StackReading, StackThreadReading
 
 
 def threads_of(rank: RankFrame, frame: Frame) -> tuple[StackThreadReading, ...] | None:
-    """All of the last dump, the main one too; ``None`` where stacks no longer say where the rank is."""
+    """All of the last dump, the main one too, but the probe's own; ``None`` where stacks no longer say where
+    the rank is."""
     if rank.phase_dumps is None:
         return None
     reading = frame.stacks_of(rank)
     if reading is None or not any(each.main for each in reading.threads):
         return None
-    return reading.threads
+    return tuple(each for each in reading.threads if not each.of_probe)
 
 
 def is_left_alone(rank: RankFrame, frame: Frame) -> bool:
@@ -28,6 +29,14 @@ def is_left_alone(rank: RankFrame, frame: Frame) -> bool:
         and activity is not None
         and activity.wait == "lock"
     )
+
+
+def is_scheduled(reading: StackReading) -> bool:
+    """Whoever may hand something to its main thread sleeps for a time of its own: what is waited for is not
+    due yet."""
+    others = [each for each in reading.threads if not each.main and not each.of_probe]
+    handing = [each for each in others if each.hands_over is not False]
+    return bool(handing) and all(each.hands_over and each.sleeps for each in handing)
 
 
 def gil_owner(rank: RankFrame, frame: Frame) -> StackThreadReading | None:

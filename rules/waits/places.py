@@ -17,7 +17,7 @@ from ...probes.model.frame import Frame
 from ...probes.model.job_frames import RankFrame
 from ...probes.model.rank_readings import BusyLoop, Stack, StackFrameReading, StackReading
 from ..progress import is_overdue
-from .other_threads import is_left_alone, is_without_gil
+from .other_threads import is_left_alone, is_scheduled, is_without_gil
 
 _RENDEZVOUS = (
     ("torch/distributed/rendezvous.py", ""),
@@ -110,6 +110,8 @@ class Witness(msgspec.Struct, frozen=True):
     downloads: bool = False
     prompt: bool = False
     """Somebody is to type something: a prompt, a debugger."""
+    scheduled: bool = False
+    """Whoever could let its main thread go on sleeps for a time of its own."""
     left_alone: bool = False
     """No other Python thread is there that could let its main thread go on."""
     without_gil: bool = False
@@ -131,20 +133,32 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
     reading = frame.stacks_of(rank)
     if reading is None or not reading.main_stacks:
         return NOTHING
-    found = replace(_read(reading.main_stacks[-1]), busy_loop=loop_of(rank, frame) is not None)
+    found = replace(
+        _read(reading.main_stacks[-1]),
+        busy_loop=loop_of(rank, frame) is not None,
+        scheduled=is_scheduled(reading),
+        served=_is_served(reading),
+    )
     if rank.phase_dumps is not None:
         loop = reading.file_loop
         return replace(
             found,
             lock_file=found.lock_file or (loop is not None and loop.until != "there"),
-            served=_is_served(reading),
             left_alone=is_left_alone(rank, frame),
             without_gil=is_without_gil(rank, frame),
         )
+    if _stands_there(rank, reading):
+        return found
     age = frame.monotonic_seconds - reading.monotonic_seconds
     if not is_overdue(rank) or age > (rank.step_age_seconds or 0.0):
         return Witness(busy_loop=found.busy_loop)
     return Witness(long_word=found.long_word, busy_loop=found.busy_loop, looked=True)
+
+
+def _stands_there(rank: RankFrame, reading: StackReading) -> bool:
+    """It has not woken up since that stack was taken."""
+    since = rank.activity.still_since_seconds if rank.activity else None
+    return since is not None and since <= reading.monotonic_seconds
 
 
 def _is_served(reading: StackReading) -> bool:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from gputop import rules
-from gputop.probes.simulator import SCENARIOS
 from gputop.rules.finding import Evidence
 from gputop.tui.drawing.finding_words import label_of
 from gputop.tui.drawing.format import quantity
 
 from support.evidence_names import wrong_evidence, wrong_with
+from support.scenarios import PLAIN
 from support.tui_watch import judgement
 
 MAKERS = frozenset({"Evidence", "compared", "against_peers"})
@@ -69,7 +69,7 @@ def test_names_that_rules_write_out_are_names_with_their_unit() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", PLAIN)
 def test_all_that_is_found_in_a_scene_has_names_units_and_words(scenario: str) -> None:
     evidence = list(chain.from_iterable(each.evidence for each in judgement(scenario).findings))
     assert wrong_evidence(evidence) == []

@@ -25,7 +25,6 @@ PRINTED = frozenset({"json_names.py", "json_output.py"})
 """They print all there is, so that they use nothing."""
 
 REASONS = {
-    "Frame.probes": "asked for one by one: Frame.probe",
     "Frame.rank_histories": "asked for one by one: Frame.rank_history",
     "Frame.worker_histories": "asked for one by one: Frame.worker_history",
     "Frame.pending_exits": "what the next frame looks back on: they become exited_ranks",
@@ -34,7 +33,6 @@ REASONS = {
     "NicPlace.bus_id": "the same as the port's pci_bus_id, which is drawn",
     "RankFrame.probe_overhead_ratio": "the same as the probe's overhead_ratio, which is drawn",
     "DriverReading.gpu_count": "of the driver's test of itself: the GPUs are counted by their readings",
-    "ExitedRank.job_name": "its job's label is drawn, which tells two jobs of one script apart",
     "WaitReading.switches": "for whoever reads a recording: that it had not woken up meanwhile",
     "Signal.kept": "read by the table itself",
 }

@@ -87,7 +87,7 @@ def test_what_cannot_be_priced_says_why() -> None:
 
 
 def test_no_price_costs_more_than_all_the_time() -> None:
-    for scenario in ("gpu-lost", "input-bound", "straggler", "thermal-throttle", "rank-died"):
+    for scenario in ("gpu-lost", "input-bound", "straggler", "thermal-throttle", "rank-exited"):
         judged = played(scenario)[1]
         gpu_seconds = account(judged.accounts, "node", judged.frame.node).seconds
         for found in judged.findings:

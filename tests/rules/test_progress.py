@@ -7,9 +7,12 @@ import pytest
 
 from gputop.probes.derive.frame import derive
 from gputop.probes.model.frame import Frame
-from gputop.probes.simulator import SCENARIOS, SimulatedNode
+from gputop.probes.model.job_frames import RankFrame
+from gputop.probes.simulator import SimulatedNode
 from gputop.rules.history import STALLED, History
-from gputop.rules.progress import overdue_seconds, stuck_ranks
+from gputop.rules.progress import is_overdue, overdue_seconds, stuck_ranks
+
+from support.scenarios import HEALTHY
 
 HUNG = 3
 
@@ -43,7 +46,7 @@ def test_the_hung_rank_is_stalled_and_the_others_wait_for_it(step: float) -> Non
 
 def test_ranks_that_wait_for_one_that_died_wait_and_are_not_stalled() -> None:
     """As those do that wait for one that hangs: for whom they wait is known of both."""
-    frame, history = watched("rank-died", 60)
+    frame, history = watched("rank-exited", 60)
     (job,) = frame.jobs
     assert {rank.waits_for for rank in job.living} == {(5,)}
     for rank in job.living:
@@ -52,7 +55,7 @@ def test_ranks_that_wait_for_one_that_died_wait_and_are_not_stalled() -> None:
 
 
 def test_ranks_that_all_wait_for_nobody_that_is_known_are_stalled() -> None:
-    frame, _ = watched("rank-died", 60)
+    frame, _ = watched("rank-exited", 60)
     (job,) = frame.jobs
     ranks = tuple(msgspec.structs.replace(rank, waits_for=()) for rank in job.ranks)
     frame = msgspec.structs.replace(frame, jobs=(msgspec.structs.replace(job, ranks=ranks),))
@@ -64,12 +67,12 @@ def test_a_stall_counts_from_the_last_step_on() -> None:
     assert 0.40 < share(frame, history, HUNG, STALLED) < 0.55
 
 
-@pytest.mark.parametrize("scenario", sorted(set(SCENARIOS) - {"gpu-lost", "rank-died"}))
+@pytest.mark.parametrize("scenario", [*HEALTHY, "input-bound", "straggler", "outlier-steps"])
 @pytest.mark.unmeasured
 def test_a_job_that_goes_on_is_never_overdue(scenario: str) -> None:
     node = SimulatedNode(scenario, start_time_seconds=1.8e9)
     frame = None
-    for second in range(-120, 60):
+    for second in range(-120, 60, 2):
         frame = derive(frame, node.sample_at(second))
         assert all(overdue_seconds(job) is None for job in frame.jobs), second
 
@@ -91,3 +94,24 @@ def test_a_step_is_as_old_as_its_phase_when_it_is_first_seen() -> None:
     frame = derive(None, node.sample_at(0.0))
     age = frame.jobs[0].ranks[HUNG].step_age_seconds
     assert age is not None and age > 50
+
+
+def test_what_was_saved_or_evaluated_in_a_step_makes_it_no_later() -> None:
+    node = SimulatedNode("evaluations", start_time_seconds=1.8e9)
+    frame: Frame | None = None
+    ended: list[RankFrame] = []
+    for second in range(-120, 60):
+        before, frame = frame, derive(frame, node.sample_at(second))
+        if before is None:
+            continue
+        (old, *_), (new, *_) = before.jobs[0].ranks, frame.jobs[0].ranks
+        if old.phase == "eval" and new.phase != "eval":
+            ended.append(new)
+    late = [
+        each
+        for each in ended
+        if (each.step_age_seconds or 0.0) > 2 + 3 * (each.step_p50_seconds or 0.0)
+    ]
+    assert late and not any(map(is_overdue, late))
+    stuck = msgspec.structs.replace(late[0], step_age_seconds=late[0].long_phase_seconds + 30.0)
+    assert is_overdue(stuck)

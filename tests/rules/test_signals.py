@@ -21,7 +21,8 @@ from gputop.probes.model.mount_frames import MountFrame
 from gputop.probes.model.probe_readings import AllocatorReading
 from gputop.probes.model.process_frames import ProcessFrame
 from gputop.probes.model.process_readings import LimitsReading
-from gputop.probes.model.signals import SIGNALS, UNITS, Signal, SignalOf, kept, signals_of
+from gputop.probes.model.signal_types import UNITS, Signal, SignalOf
+from gputop.probes.model.signals import SIGNALS, kept, signals_of
 from gputop.rules import catalogue
 from gputop.rules.catalogue import RULES
 from gputop.rules.history import ERROR_KINDS, History
@@ -154,4 +155,5 @@ def test_the_table_loads_records_alone() -> None:
         [sys.executable, "-P", "-c", code], check=True, capture_output=True, text=True
     )
     own = {name for name in done.stdout.split() if name.startswith("gputop.")}
-    assert own == {"gputop.probes", "gputop.probes.model", "gputop.probes.model.signals"}
+    model = "gputop.probes.model"
+    assert own == {"gputop.probes", model, f"{model}.signals", f"{model}.signal_types"}

@@ -29,6 +29,7 @@ from support.scene_readings import BEGAN, GPUS, probe, rank_pid
 OTHER_METHODS = {
     "HST115": "the first that asks for the wait-for graph, which all rules about standing still share: "
     "stacks, threads and NCCL's RAS tell it too",
+    "ENV602": "the environment of the ranks tells all but the settings of their loaders",
 }
 """Rules that read what a probe tells, and say the same without one."""
 

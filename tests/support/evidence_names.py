@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from gputop.probes.model.signals import UNITS
+from gputop.probes.model.signal_types import UNITS
 from gputop.rules.finding import Evidence
 
 COUNTED = frozenset(

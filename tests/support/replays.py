@@ -14,6 +14,7 @@ from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.finding import Judgement
 
+from support.shared_results import shared
 from support.unmeasured import unmeasured
 
 PAST_SECONDS = 120
@@ -41,6 +42,10 @@ def replay(scenario: str, *, probes: bool = True) -> Replay:
         scenario: of the simulator.
         probes: whether the ranks have probes.
     """
+    return shared(f"replay-{scenario}-{probes}", lambda: _replayed(scenario, probes=probes))
+
+
+def _replayed(scenario: str, *, probes: bool) -> Replay:
     with unmeasured():
         node = SimulatedNode(scenario, start_time_seconds=1_793_455_651.0)
         engine = Engine(make_rules())

@@ -26,6 +26,7 @@ from gputop.rules.history import History
 from gputop.tui.app.app import GputopApp
 from gputop.tui.session.view import View
 
+from support.clock import Clock
 from support.unmeasured import unmeasured
 
 UNIX = 1_793_455_651.0
@@ -224,16 +225,6 @@ class StillWatch:
 
     def close(self) -> None:
         self.closed = True
-
-
-class Clock:
-    """Seconds that pass when a test says so."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def app_of(

@@ -107,5 +107,8 @@ def findings_of(report: Mapping[str, Any]) -> tuple[Told, ...]:
 
 
 def _text(finding: Mapping[str, Any]) -> str:
-    proofs = [f"{each['signal']} {each['value']}" for each in finding.get("evidence", ())]
+    proofs = [
+        " ".join(str(each[part]) for part in ("signal", "label", "value") if each.get(part))
+        for each in finding.get("evidence", ())
+    ]
     return "; ".join([*proofs, finding.get("next_step", ""), finding.get("text", "")]).strip("; ")

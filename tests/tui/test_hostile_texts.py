@@ -117,7 +117,7 @@ def judged(scenario: str, *, gutted: bool) -> Judgement:
     ("scenario", "gutted", "size"),
     [
         ("gpu-lost", False, (132, 43)),
-        ("rank-died", False, (80, 24)),
+        ("rank-exited", False, (80, 24)),
         ("driver-wedged", True, (132, 43)),
         ("gpu-lost", True, (80, 24)),
     ],
@@ -137,7 +137,7 @@ async def test_no_screen_draws_them(scenario: str, gutted: bool, size: tuple[int
 
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("gutted", [False, True], ids=["reported", "missing"])
-@pytest.mark.parametrize("scenario", ["gpu-lost", "rank-died"])
+@pytest.mark.parametrize("scenario", ["gpu-lost", "rank-exited"])
 def test_no_report_prints_them(scenario: str, gutted: bool) -> None:
     judgement = judged(scenario, gutted=gutted)
     job = next(iter(judgement.frame.jobs), None)

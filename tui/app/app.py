@@ -4,32 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar
-
-from rich.text import Text
-from textual.app import App
-from textual.binding import BindingType
-from textual.reactive import Reactive
-from textual.screen import Screen
-from textual.theme import Theme
+from typing import TYPE_CHECKING
 
 from ...probes.model.job_frames import JobFrame
-from ...probes.scheduling.process_limit import SENTENCE, is_process_limit
 from ...rules.finding import Judgement
 from ..console.exits import COULD_NOT_LOOK, INTERRUPTED, OK
-from ..drawing.missing import why_missing
-from ..drawing.target import Target
-from ..screens.main_screen import MainScreen
 from ..screens.picture_screen import PictureScreen
 from ..session.job_order import ShownJob
-from ..session.view import View, WatchLike
+from ..session.view import WatchLike
 from ..session.viewer import Reader
 from . import navigation, recorded
-from .bindings import BINDINGS
-from .driver import QuietDriver
 from .garbage import spare_garbage_collection
 from .looking_back import LookingBack
 from .messages import (
@@ -39,21 +25,19 @@ from .messages import (
     JobsFound,
     Judged,
     LookedBack,
-    Said,
 )
+from .picture_app import PictureApp
 from .requests import Requests
-from .themes import THEMES, after
 
 if TYPE_CHECKING:  # what reads recordings is loaded for them alone
     from ...probes.feeds.replay import ReplayFeed
     from ..session.keeper import Keeper
 
 _LOOK_SECONDS = 1.0
-_BURST_SECONDS = 0.1
 
 
-class GputopApp(App[int]):
-    """The screens over one watch. ``return_code`` is the exit code.
+class GputopApp(PictureApp):
+    """The screens over one watch.
 
     Args:
         watch: started here, closed by the caller.
@@ -61,13 +45,9 @@ class GputopApp(App[int]):
         clock: monotonic seconds.
         note: what the reader should not forget, while it is not something newer.
         jobs: of which the reader is asked to choose one.
+        replay: the recording that is watched, where it is one.
+        keeper: of the last ten minutes, where they are kept.
     """
-
-    TITLE = "gputop"
-    theme = Reactive(THEMES[0].name)
-    CSS = "Screen { layers: base; }"
-    ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [*BINDINGS]
 
     def __init__(
         self,
@@ -80,7 +60,7 @@ class GputopApp(App[int]):
         replay: ReplayFeed | None = None,
         keeper: Keeper | None = None,
     ) -> None:
-        super().__init__(driver_class=QuietDriver)
+        super().__init__(ascii_only=ascii_only, note=note)
         self._jobs = jobs
         self._replay = replay
         self._keeper = keeper
@@ -88,23 +68,10 @@ class GputopApp(App[int]):
         if keeper is not None:
             keeper.tell = self.tell_from_thread
         self.shown_job = ShownJob()
-        self.ascii_only = ascii_only
-        self.animation_level = "none"
-        self.reader = Reader(watch, clock, shaded=self.ascii_only or self.no_color)
+        self.reader = Reader(watch, clock, shaded=ascii_only or self.no_color)
         self.reader.may_stand_still = replay is not None
         self._watch = watch
         self.requests = Requests(self, watch)
-        self._drawn = 0.0
-        self._note = note
-        self._draw_due = False
-
-    @property
-    def available_themes(self) -> dict[str, Theme]:
-        """Ours alone. Known from the first moment, or all styles would be worked out twice."""
-        return {theme.name: theme for theme in THEMES}
-
-    def get_default_screen(self) -> Screen[None]:
-        return MainScreen()
 
     def on_mount(self) -> None:
         to_come = itertools.count(-self._watch.past_samples)
@@ -127,68 +94,13 @@ class GputopApp(App[int]):
         self.reader.take(message.judgement)
         if first:
             spare_garbage_collection()
-        if first or self.reader.clock() - self._drawn >= _BURST_SECONDS:
             self.redraw()
-        elif not self._draw_due:
-            self._draw_due = True
-            self.set_timer(_BURST_SECONDS, self.redraw)
+        else:
+            self.redraw_soon()
 
     def on_ended(self, message: Ended) -> None:
         self.reader.ended = message.reason
         self.redraw()
-
-    def view(self, selected: Target | None, filter: str = "") -> View | None:
-        """What screens draw from; ``None`` before anything has come."""
-        return self.reader.view(selected, filter)
-
-    def redraw(self) -> None:
-        """Draw the screen in front."""
-        self._draw_due = False
-        self._drawn = self.reader.clock()
-        # Asked for a moment ago, perhaps, and by now there is no screen any more.
-        if self.screen_stack and isinstance(self.screen, PictureScreen):
-            self.screen.redraw()
-
-    def standing(self) -> str:
-        """What the reader should not forget."""
-        screen = self.screen
-        filter = screen.filter if isinstance(screen, PictureScreen) else ""
-        return self.reader.standing() or (f"filter {filter}" if filter else self._note)
-
-    def tell(self, sentence: str) -> None:
-        """Show a sentence for a moment."""
-        if isinstance(self.screen, PictureScreen):
-            self.screen.tell(sentence)
-
-    def ask(self, question: str, on_key: Callable[[str], None]) -> None:
-        """Ask a question that one key answers."""
-        if isinstance(self.screen, PictureScreen):
-            self.screen.ask(question, on_key)
-
-    def tell_from_thread(self, sentence: str) -> None:
-        """As `tell`, from any thread."""
-        self.post_message(Said(sentence))
-
-    def on_said(self, message: Said) -> None:
-        self.tell(message.sentence)
-
-    def open(self, target: Target) -> None:
-        """Go into something selected."""
-        navigation.open_target(self, target)
-
-    def leave(self) -> None:
-        """Back to the screen before."""
-        navigation.leave(self)
-
-    def action_show(self, name: str) -> None:
-        navigation.show(self, name)
-
-    def action_help(self) -> None:
-        navigation.show_help(self)
-
-    def action_filter(self) -> None:
-        if isinstance(self.screen, PictureScreen):
-            self.screen.action_filter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in recorded.ACTIONS and self._replay is None:
@@ -201,10 +113,6 @@ class GputopApp(App[int]):
             return False
         screen = self.screen if self.screen_stack else None
         return not (isinstance(screen, PictureScreen) and action in screen.WITHOUT)
-
-    def action_sort(self) -> None:
-        self.tell(f"processes sorted by {self.reader.next_sort()}")
-        self.redraw()
 
     def action_keep(self) -> None:
         if self._keeper is not None:
@@ -242,10 +150,6 @@ class GputopApp(App[int]):
         self._watch.set_interval(seconds)
         self.tell(f"a sample every {seconds:g} s")
 
-    def action_theme(self) -> None:
-        self.theme = after(self.theme)
-        self.tell(f"theme {self.theme}")
-
     async def action_quit(self) -> None:
         self.exit(return_code=COULD_NOT_LOOK if self.reader.ended else OK)
 
@@ -276,13 +180,6 @@ class GputopApp(App[int]):
                 screen.begin_anew()
         self.tell(f"watching the job of pid {pid}")
 
-    def explain(self, target: Target) -> None:
-        """Say why values of what is selected are missing."""
-        judgement = self.reader.shown
-        why = why_missing(judgement.frame, target) if judgement else ""
-        if why:
-            self.tell(why)
-
     def _look_later(self) -> None:
         # A timer of Textual's would cost as much as drawing a panel.
         asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look)
@@ -295,16 +192,3 @@ class GputopApp(App[int]):
         if self.reader.held is not None or self.reader.silent_seconds():
             self.redraw()
         self._look_later()
-
-    def _handle_exception(self, error: Exception) -> None:
-        """A fault of ours ends in one sentence and an exit code, with the terminal as it was."""
-        if self.is_headless or os.environ.get("GPUTOP_DEBUG"):
-            super()._handle_exception(error)
-            return
-        self._return_code = COULD_NOT_LOOK
-        if is_process_limit(error):
-            self.fault = SENTENCE
-            self.panic(Text(f"gputop: {self.fault}"))
-            return
-        self.fault = f"internal error: {type(error).__name__}: {error}"
-        self.panic(Text(f"gputop: {self.fault} (GPUTOP_DEBUG=1 shows where)"))

@@ -48,10 +48,11 @@ class LookingBack:
             return "nothing older is kept"
         if seconds > 0 and here + seconds >= newest.frame.time_seconds:
             return self.now()
+        before, self._moment = self._moment, moment  # the work looks at it
         why_not = in_background(partial(self._work, self._keeper, moment), "looking back")
         if why_not:
+            self._moment = before
             return why_not
-        self._moment = moment
         return f"at {format.clock(moment)}"
 
     def now(self) -> str:

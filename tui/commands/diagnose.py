@@ -24,6 +24,7 @@ from ..drawing.missing import (
     why_processes_unread,
 )
 from ..reports.diagnosis_text import as_text, unseen_gpus
+from ..reports.markdown import diagnosis_markdown
 from ..reports.rank_lines import without_ended
 from ..reports.worker_stack import WorkerStack
 from ..session.asked_process import AskedProcess, until
@@ -97,10 +98,22 @@ def diagnose(watch: Watch, options: Namespace) -> int:
 
 
 def _judgements(watch: Watch, options: Namespace) -> Iterator[Judgement]:
-    """Of a recording all that its feed brings."""
+    """Of a recording all that its feed brings; of a demonstration its past, and more if that is asked for."""
     if options.source:
         return watch.judgements()
+    if options.scenario is not None:
+        return _demonstrated(watch, options.seconds if options.seconds_given else 0.0)
     return until(watch, options.seconds, options.timeout)
+
+
+def _demonstrated(watch: Watch, seconds: float) -> Iterator[Judgement]:
+    began = 0.0
+    for number, judgement in enumerate(watch.judgements()):
+        yield judgement
+        now = judgement.frame.monotonic_seconds
+        began = now if number <= watch.past_samples else began
+        if number >= watch.past_samples and now - began >= seconds:
+            return
 
 
 def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Namespace) -> int:
@@ -111,6 +124,8 @@ def _tell(judgement: Judgement, job: JobFrame | None, ended: str, options: Names
     if weighty or not unseen or judgement.frame.gpus:
         if options.format == "json":
             say_json(as_json(judgement, job, shown))
+        elif options.format == "markdown":
+            say(diagnosis_markdown(judgement, job, shown, ended=ended).rstrip("\n"))
         else:
             say(as_text(judgement, job, shown, ended=ended))
     if any(finding.state == "active" for finding in weighty):

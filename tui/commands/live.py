@@ -7,6 +7,8 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from ..session.keeper import Keeper
     from ..session.watch import Watch
 
+_LINKED = ("_ssl", "_hashlib", "_bz2", "_lzma", "_uuid", "zlib")
 FIRST_SECONDS = 2.0
 """So long the screen waits to learn that there is no driver at all; then it opens whatever hangs."""
 
@@ -48,6 +51,8 @@ def watch(options: Namespace) -> int:
     if code is not None:
         return code
     try:
+        if not once:
+            load_libraries()
         feed = make_feed(options, once)
         if once:
             from .once import print_once
@@ -277,6 +282,17 @@ def make_feed(options: Namespace, once: bool) -> Feed:
             complain(note)
         return CollectorFeed(min(options.interval, 0.5), without=without, pids=pids)
     return CollectorFeed(options.interval, without=without, pids=pids, notices=notes, restarts=True)
+
+
+def load_libraries() -> None:
+    """Of the screen's modules those with a library of their own, before a collector runs.
+
+    The linker looks for libraries in the folders of LD_LIBRARY_PATH: where the one of the driver hangs, as
+    on a file server that died, it keeps the lock of its folder, and who loads anything then hangs too.
+    """
+    for name in _LINKED:
+        with suppress(ImportError):  # a Python without it does without it
+            import_module(name)
 
 
 def is_screen() -> bool:

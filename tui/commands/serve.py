@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+import threading
 from argparse import Namespace
 from contextlib import ExitStack
 from pathlib import Path
@@ -69,7 +70,7 @@ def serve(watch: Watch, options: Namespace) -> int:
             for judgement in watch.judgements():
                 found.take(judgement)
                 if options.textfile:
-                    write_to_textfile(options.textfile, registry)
+                    write_file(options.textfile, registry)
         except FeedError as error:
             return complain(str(error), COULD_NOT_LOOK)
         except OSError as error:
@@ -108,3 +109,13 @@ def _why_not(error: OSError, options: Namespace) -> str:
         return f"{error.filename}: {error.strerror}"
     reason = error.strerror or str(error) or os.strerror(error.errno or 0)
     return f"cannot listen on {host} port {port}: {reason} (--listen HOST:PORT takes another)"
+
+
+def write_file(path: str, registry: CollectorRegistry) -> None:
+    """The library takes what it has begun away after an error, and not where it is interrupted."""
+    try:
+        write_to_textfile(path, registry)
+    except BaseException:
+        begun = Path(f"{path}.{os.getpid()}.{threading.get_ident()}")
+        begun.unlink(missing_ok=True)
+        raise

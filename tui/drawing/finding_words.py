@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ...probes.model.frame import Frame
-from ...probes.model.signals import UNITS, signal_named
+from ...probes.model.signal_types import UNITS
+from ...probes.model.signals import signal_named
 from ...probes.model.vocabulary import Origin
 from ...rules.finding import Evidence, Finding, NotEvaluated, PriceBasis, Subject
 from . import format
+from .glyphs import DOT
 from .lines import plain, whole_words, width_of
 
 SURE_FROM = 0.8
@@ -26,6 +28,46 @@ _HOUR_SECONDS = 3600.0
 _CONTAINER_ID = r"(?<![0-9a-f])([0-9a-f]{12})[0-9a-f]{52}(?:\.scope)?(?![0-9a-f])"
 """Of 64 digits, of which the runtimes themselves show the first twelve."""
 _PLURALS = {"process": "processes", "cgroup": "groups", "link": "links", "job": "jobs"}
+_AMOUNTS = ("cores", "count")
+"""Units that stand behind the number."""
+_SPELLED = {
+    word.lower(): word
+    for word in (
+        *(
+            "CPU",
+            "CPUs",
+            "GPU",
+            "GPUs",
+            "SM",
+            "SMs",
+            "DRAM",
+            "IO",
+            "PCIe",
+            "NVLink",
+            "NVLinks",
+            "RDMA",
+            "TCP",
+        ),
+        *(
+            "ECC",
+            "MIG",
+            "MPS",
+            "NUMA",
+            "OOM",
+            "NFS",
+            "GIL",
+            "GC",
+            "H2D",
+            "NCCL",
+            "CUDA",
+            "NVML",
+            "IMEX",
+            "PID",
+        ),
+        *("Xid", "Xids", "HCA", "IB", "ACS", "AER", "SRAM", "NIC", "NICs", "DDP", "JSON", "UUID"),
+    )
+}
+"""Acronyms, as they are written."""
 
 
 def words_of(signal: str) -> str:
@@ -33,9 +75,9 @@ def words_of(signal: str) -> str:
     known = signal_named(signal)
     if known is not None:
         return known.words
-    for unit in UNITS:
+    for unit in (*UNITS, *_AMOUNTS):
         signal = signal.removesuffix(f"_{unit}")
-    return plain(signal.replace("_", " "))
+    return plain(" ".join(_SPELLED.get(word, word) for word in signal.split("_")))
 
 
 def label_of(evidence: Evidence) -> str:
@@ -200,6 +242,28 @@ def symptoms_of(finding: Finding, findings: Sequence[Finding]) -> list[Finding]:
         if other.explained_by is not None
         and (other.explained_by.id, other.explained_by.subject.key) == own
     ]
+
+
+def with_all_symptoms(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """Those whose cause is not among them, in their order, each with all that it leads to."""
+    own = {(finding.id, finding.subject.key): finding for finding in findings}
+    found: dict[tuple[str, tuple[str, str]], tuple[Finding, list[Finding]]] = {}
+    for finding in findings:
+        first, seen = finding, 0
+        while first.explained_by is not None and seen < len(findings):
+            cause = own.get((first.explained_by.id, first.explained_by.subject.key))
+            if cause is None:
+                break
+            first, seen = cause, seen + 1
+        of_first = found.setdefault((first.id, first.subject.key), (first, []))
+        if finding is not first:
+            of_first[1].append(finding)
+    return list(found.values())
+
+
+def explained_text(symptoms: Iterable[Finding]) -> str:
+    """``utilization low, GPU 0-7 · straggler, rank 3``."""
+    return f" {DOT} ".join(map(same_kind_text, of_one_kind(symptoms)))
 
 
 def not_evaluated_reasons(not_evaluated: Iterable[NotEvaluated]) -> list[str]:

@@ -11,10 +11,9 @@ from ..drawing import format
 from ..drawing.finding_words import (
     age_seconds,
     evidence_text,
+    explained_text,
     name_within,
-    of_one_kind,
     price_text,
-    same_kind_text,
     subjects_text,
     sureness_text,
     unseen_seconds,
@@ -179,7 +178,7 @@ def _below(cause: Cause, width: int, detail: int) -> list[Line]:
     beside = _fits_beside(cause, width)
     if cause.symptoms:
         line = LineBuilder(width).add(f"   {FOLD} ", "rule").add("explains: ", "dim")
-        line.add(whole_parts(_explained(cause), line.room))
+        line.add(whole_parts(explained_text(cause.symptoms), line.room))
         if detail >= 3 and beside:
             line.add(_NEXT, "dim").add(cause.first.next_step)
         lines.append(line.line())
@@ -201,8 +200,4 @@ def _fits_beside(cause: Cause, width: int) -> bool:
     """Whether the next step has room on the line of the symptoms."""
     if not cause.symptoms or width >= _ENDLESS:
         return False
-    return width_of(_explained(cause)) + len(cause.first.next_step) + _LINKS < width
-
-
-def _explained(cause: Cause) -> str:
-    return f" {DOT} ".join(map(same_kind_text, of_one_kind(cause.symptoms)))
+    return width_of(explained_text(cause.symptoms)) + len(cause.first.next_step) + _LINKS < width

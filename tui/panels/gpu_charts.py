@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from ...probes.model.gpu_frames import GpuFrame
-from ...probes.model.signals import Chart, Signal, signals_of
+from ...probes.model.signal_types import Chart, Signal
+from ...probes.model.signals import signals_of
 from ...rules.history import History
 from ..drawing import format
 from ..drawing.bars import chart

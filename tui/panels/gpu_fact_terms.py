@@ -51,6 +51,12 @@ GPU_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "memory controller",
             "Share of the time in which it was busy, however little it carried. NVML, as utilization is.",
         ),
+        Term(
+            "video decoders",
+            "Share of the time in which they were busy: what loaders that decode on the GPU wait for. The "
+            "driver's own window, read every 4 s. NVML.",
+        ),
+        Term("video encoders", "The same of those that encode."),
         Term("fan set to", "What the slowest fan is set to, of its highest speed."),
         Term("fan turns at", "The same in rotations: what the driver intends."),
     ),

@@ -9,7 +9,8 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ...probes.model.gpu_readings import NvlinkReading, XidReading
 from ...probes.model.missing_reasons import NOT_OFFERED, NOT_SUPPORTED
-from ...probes.model.signals import SignalOf, signal_named, signals_of
+from ...probes.model.signal_types import SignalOf
+from ...probes.model.signals import signal_named, signals_of
 from ...probes.model.vocabulary import FABRIC_JOINED, FABRIC_WELL
 from ...rules.device._xid_codes import xid_meaning
 from ..drawing import format

@@ -19,6 +19,16 @@ HOST_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
             "Share in which a CPU had nothing to run while a task of its own waited for a disk. /proc/stat.",
         ),
         Term("load", "Threads that run, wait for a core or are in state D. /proc/loadavg."),
+        Term(
+            "full CPUs",
+            "How many were busy for 95 % of the last 5 s and more, and the busiest by their numbers: the mean of "
+            "all hides one that is full. /proc/stat.",
+        ),
+        Term(
+            "interrupts",
+            "The CPU that spends the largest share of the last 5 s in interrupts (irq and softirq): from 50 % "
+            "on, whoever runs there hardly gets it. /proc/stat.",
+        ),
         Term("pid ...", "Who uses most cores; looked for only while none is to spare. /proc."),
     ),
     "Memory": (
@@ -35,7 +45,9 @@ HOST_FACT_TERMS: Mapping[str, tuple[Term, ...]] = {
     "Disks": (
         Term(
             "... (Disks)",
-            "Busy: share of the time with a request in flight. Read, written. /proc/diskstats.",
+            "Busy: share of the time with a request in flight. Bytes a second read and written; how long a "
+            "request took (iostat's await), and how many were in flight (its aqu-sz). Since the last sample. "
+            "/proc/diskstats.",
         ),
     ),
     "Networks": (

@@ -17,6 +17,9 @@ from .gpu_facts import Fact, Group, grouped_lines
 
 _MOST_GROUPS = 8
 _LABEL = 20
+_MOST_CPUS = 3
+_STORM = 0.50
+"""A CPU that spends so much of its time in interrupts has none left for whoever runs on it (ours)."""
 _FULL_DISK = 0.80
 """Busy from here on is nearly full (datapath-doctor)."""
 _STATES = {True: "up", False: "down", None: DASH}
@@ -67,8 +70,27 @@ def _cpu(host: HostFrame) -> Iterable[Fact]:
     loads = (host.load_1m, host.load_5m, host.load_15m)
     words = " ".join(DASH if load is None else f"{load:.1f}" for load in loads)
     yield "load", f"{words} {DOT} means of 1, 5 and 15 min", "text"
+    yield from _single_cpus(host)
     for user in host.cpu_users or ():
         yield f"pid {user.pid}", f"{plain(user.name)} {DOT} {user.cores:.1f} cores", "text"
+
+
+def _single_cpus(host: HostFrame) -> Iterable[Fact]:
+    if host.full_cpus is None or not host.cpu_loads:
+        return
+    busiest = " ".join(
+        f"{load.number}: {format.quantity(load.busy_ratio, 'ratio')}"
+        for load in sorted(host.cpu_loads, key=lambda load: -load.busy_ratio)[:_MOST_CPUS]
+    )
+    yield "full CPUs", f"{host.full_cpus} {DOT} busiest {busiest}", "text"
+    worst = max(host.cpu_loads, key=lambda load: load.interrupt_ratio)
+    share = format.quantity(worst.interrupt_ratio, "ratio")
+    storm = worst.interrupt_ratio >= _STORM
+    yield (
+        "interrupts",
+        f"most on CPU {worst.number}: {share} of its time",
+        "warm" if storm else "text",
+    )
 
 
 def _memory(host: HostFrame) -> Iterable[Fact]:
@@ -102,6 +124,10 @@ def _disk(disk: DiskFrame) -> Fact:
     busy = disk.busy_ratio
     full = busy is not None and busy >= _FULL_DISK
     text = f"busy {format.quantity(busy, 'ratio')} {DOT} {read}{DOWN} {written}{UP}"
+    if disk.await_seconds is not None:
+        text += f" {DOT} {format.precise(disk.await_seconds)} a request"
+    if disk.queue_length is not None:
+        text += f" {DOT} {disk.queue_length:.1f} in flight"
     return plain(disk.name), text, "warm" if full else "text"
 
 

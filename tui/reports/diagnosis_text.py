@@ -12,10 +12,12 @@ from ...rules.progress import not_counted
 from ..drawing import format
 from ..drawing.finding_words import (
     evidence_text,
+    explained_text,
     not_evaluated_reasons,
     price_line,
     subject_text,
     sureness_text,
+    with_all_symptoms,
 )
 from ..drawing.lines import plain_text
 from ..drawing.lost_time import lost_line
@@ -40,17 +42,29 @@ def as_text(
     alive = None if job is None else without_ended(job, frame)
     if job is not None and alive is not None:
         lines.append(f"{job.name}: {_size(alive)}; {methods_line(job, frame)}")
-    for finding in findings:
-        lines += _finding_lines(finding)
-    doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
-    partial = bool(ended or doubts)
-    lost = lost_line(judgement, job)
-    lines += [f"{lost[0].upper()}{lost[1:]}."] if lost else []
-    lines += [*_verdict(findings, partial, unread=bool(silent_gpus(frame))), *doubts]
+    for finding, symptoms in with_all_symptoms(findings):
+        lines += _finding_lines(finding, symptoms)
+    lines += closing_lines(judgement, job, findings, ended=ended)
     if job is not None and alive is not None:
         lines += ["", *group_lines(alive, frame, stacks=False), ""]
         lines += [*rank_lines(alive), *ended_lines(job, frame)]
     return plain_text(lines)
+
+
+def closing_lines(
+    judgement: Judgement, job: JobFrame | None, findings: Sequence[Finding], *, ended: str = ""
+) -> list[str]:
+    """What the time was lost to, the sentence where nothing counts, and what could not be looked at."""
+    frame = judgement.frame
+    alive = None if job is None else without_ended(job, frame)
+    doubts = [*_doubts(judgement), *_uncounted(frame.running if alive is None else [alive])]
+    partial = bool(ended or doubts)
+    lost = lost_line(judgement, job)
+    return [
+        *([f"{lost[0].upper()}{lost[1:]}."] if lost else []),
+        *_verdict(findings, partial, unread=bool(silent_gpus(frame))),
+        *doubts,
+    ]
 
 
 def _size(job: JobFrame) -> str:
@@ -108,7 +122,7 @@ def _reasons(not_evaluated: Sequence[NotEvaluated]) -> Iterator[str]:
     yield from (f"    {reason}" for reason in not_evaluated_reasons(not_evaluated))
 
 
-def _finding_lines(finding: Finding) -> Iterator[str]:
+def _finding_lines(finding: Finding, symptoms: Sequence[Finding]) -> Iterator[str]:
     pending = finding.state == "pending"
     seen = f"pending, seen {format.duration(finding.seen_seconds)}" if pending else ""
     doubts = ", ".join(filter(None, (sureness_text(finding), seen)))
@@ -119,4 +133,6 @@ def _finding_lines(finding: Finding) -> Iterator[str]:
         yield f"    {price}"
     for each in finding.evidence:
         yield f"    {evidence_text(each)}"
+    if symptoms:
+        yield f"    explains: {explained_text(symptoms)}"
     yield f"    next: {finding.next_step}"

@@ -123,9 +123,12 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         **_counters("pressure_cpu_some_seconds pressure_memory_some_seconds"),
         **_counters("pressure_io_some_seconds pressure_io_full_seconds"),
         **_counters("tcp_sent_segments tcp_retransmitted_segments"),
-        **_renamed("cpus cpu_count cpu_total_seconds cpu_seconds_total"),
+        **_renamed("cpus cpu_count cpu_total_seconds cpu_seconds_total full_cpus full_cpu_count"),
     },
-    host_frames.DiskFrame: _counters("read_bytes write_bytes busy_seconds"),
+    host_frames.DiskFrame: {
+        **_counters("read_bytes write_bytes busy_seconds requests request_seconds queue_seconds"),
+        **_renamed("await_seconds await_duration_seconds"),
+    },
     host_frames.NetworkFrame: {
         **_counters("rx_bytes tx_bytes"),
         **_renamed(
@@ -193,6 +196,7 @@ RECORDS: Mapping[type, Mapping[str, Public]] = {
         ended_age_seconds exited_age_seconds
         phase_unbroken_seconds phase_unbroken_duration_seconds
         longest_phases longest_phase_durations
+        long_phase_seconds long_phase_duration_seconds
         phase_share phase_dumps_ratio
         phase_margin phase_dumps_margin_ratio
         phases phase_ratios

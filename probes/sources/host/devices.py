@@ -58,6 +58,11 @@ class Devices:
                 read_bytes=disk.read_bytes,
                 write_bytes=disk.write_bytes,
                 busy_seconds=disk.busy_milliseconds / 1000,
+                requests=disk.requests,
+                request_seconds=disk.request_milliseconds / 1000,
+                queue_seconds=(
+                    None if disk.queue_milliseconds is None else disk.queue_milliseconds / 1000
+                ),
             )
             for disk in disks
             if self._is_disk(disk.name)

@@ -19,11 +19,22 @@ from ..context import Context
 from ..procfs.files import Descriptors, KeptFiles
 from ..procfs.text import TICKS_PER_SECOND, parse_cpu_list, parse_fields, times
 from ..protocol import SourceAbsent
+from .cpu_loads import CpuLoadMeter
 from .cpu_users import CpuUsers
 from .devices import Devices
-from .text import parse_cpu, parse_disks, parse_load, parse_networks, parse_pressure, parse_tcp
+from .text import (
+    OneCpu,
+    parse_cpu,
+    parse_cpus,
+    parse_disks,
+    parse_load,
+    parse_networks,
+    parse_pressure,
+    parse_tcp,
+)
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_NO_TWO_LOOKS = "compared with five seconds before: not yet"
 _CORES_TO_SPARE = "looked for only while no core is to spare"
 _UNREADABLE = "not reported by this kernel"
 _NO_PRESSURE = "this kernel does not account for pressure: boot it with psi=1"
@@ -52,6 +63,7 @@ class HostSource:
         self._shm_folder = str(root / "dev/shm")
         self._devices = Devices(root)
         self._cpu_users = CpuUsers(root)
+        self._cpu_loads = CpuLoadMeter(self._each_cpu)
 
     def read(self) -> tuple[HostReading]:
         """One reading.
@@ -76,11 +88,23 @@ class HostSource:
         for name, value in values.items():
             if value is None:
                 missing.setdefault(name, _UNREADABLE)
+        loads = self._cpu_loads.read()
+        if loads is None:
+            missing["full_cpus"] = missing["cpu_loads"] = _NO_TWO_LOOKS
         users = self._cpu_users.read(values["cpu_busy_seconds"], values["cpu_total_seconds"])
         if users is None:
             missing["cpu_users"] = _CORES_TO_SPARE
         moment = time.monotonic()
-        return (HostReading(monotonic_seconds=moment, missing=missing, cpu_users=users, **values),)
+        return (
+            HostReading(
+                monotonic_seconds=moment,
+                missing=missing,
+                cpu_users=users,
+                full_cpus=loads.full if loads else None,
+                cpu_loads=loads.loads if loads else None,
+                **values,
+            ),
+        )
 
     def close(self) -> None:
         """Give all descriptors back."""
@@ -104,6 +128,12 @@ class HostSource:
             "cpu_iowait_seconds": ticks.waiting / TICKS_PER_SECOND if ticks else None,
             "cpu_total_seconds": ticks.total / TICKS_PER_SECOND if ticks else None,
         }
+
+    def _each_cpu(self) -> dict[int, OneCpu] | None:
+        try:
+            return parse_cpus(self._proc.read_whole("stat"))
+        except OSError:
+            return None
 
     def _cpus(self) -> int | None:
         try:

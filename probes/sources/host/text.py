@@ -5,7 +5,7 @@ Each parser takes any bytes and never raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from ..procfs.text import LARGEST, number, text
@@ -31,6 +31,14 @@ class CpuTicks(NamedTuple):
     total: int
 
 
+class OneCpu(NamedTuple):
+    """Time of one CPU since the start, in ticks."""
+
+    busy: int
+    interrupts: int
+    total: int
+
+
 class Disk(NamedTuple):
     """One line of ``/proc/diskstats``."""
 
@@ -38,6 +46,10 @@ class Disk(NamedTuple):
     read_bytes: int
     write_bytes: int
     busy_milliseconds: int
+    requests: int
+    request_milliseconds: int
+    queue_milliseconds: int | None
+    """Of kernels that tell it."""
 
 
 class Network(NamedTuple):
@@ -64,6 +76,23 @@ def parse_cpu(stat: bytes) -> CpuTicks | None:
     return CpuTicks(total - idle - waiting, waiting, total)
 
 
+def parse_cpus(stat: bytes) -> dict[int, OneCpu]:
+    """Each CPU of ``/proc/stat`` that is on."""
+    found: dict[int, OneCpu] = {}
+    for line in stat.split(b"\n"):
+        words = line.split()
+        if not words or not words[0].startswith(b"cpu"):
+            break  # they come first
+        which = number(words[0][3:])
+        ticks = [number(word) for word in words[1 : 1 + _CPU_FIELDS]]
+        known = [tick for tick in ticks if tick is not None]
+        if which is None or len(known) < _CPU_FIELDS - 1 or len(known) != len(ticks):
+            continue
+        total = sum(known)
+        found[which] = OneCpu(total - known[3] - known[4], known[5] + known[6], total)
+    return found
+
+
 def parse_load(data: bytes) -> tuple[float, float, float] | None:
     """The three averages of ``/proc/loadavg``."""
     try:
@@ -86,12 +115,27 @@ def parse_disks(data: bytes) -> list[Disk]:
         words = line.split()
         if len(words) < _DISK_FIELDS:
             continue
-        read, written, busy = number(words[5]), number(words[9]), number(words[12])
-        if read is not None and written is not None and busy is not None:
-            disk = Disk(text(words[2]), read * _SECTOR_BYTES, written * _SECTOR_BYTES, busy)
-            if max(disk[1:]) < 2**63:
-                disks.append(disk)
+        disk = _disk(words)
+        if disk is not None and max(value or 0 for value in disk[1:]) < 2**63:
+            disks.append(disk)
     return disks
+
+
+def _disk(words: Sequence[bytes]) -> Disk | None:
+    read, written, busy = number(words[5]), number(words[9]), number(words[12])
+    reads, writes = number(words[3]), number(words[7])
+    read_time, write_time = number(words[6]), number(words[10])
+    if None in (read, written, busy, reads, writes, read_time, write_time):
+        return None
+    return Disk(
+        name=text(words[2]),
+        read_bytes=(read or 0) * _SECTOR_BYTES,
+        write_bytes=(written or 0) * _SECTOR_BYTES,
+        busy_milliseconds=busy or 0,
+        requests=(reads or 0) + (writes or 0),
+        request_milliseconds=(read_time or 0) + (write_time or 0),
+        queue_milliseconds=number(words[13]) if len(words) > _DISK_FIELDS else None,
+    )
 
 
 def parse_networks(data: bytes) -> list[Network]:

@@ -15,7 +15,7 @@ from .field_values import (
     read_fields,
 )
 from .names import ARCHITECTURES, COMPUTE_MODES
-from .units import celsius, flag, hertz, named, part_of, text, total, up_to, watts, word
+from .units import celsius, flag, hertz, named, part_of, ratio, text, total, up_to, watts, word
 
 _SHUTDOWN, _SLOWDOWN, _MEMORY_MAX = 0, 1, 2
 _CLOCK_GRAPHICS, _CLOCK_SM, _CLOCK_MEMORY = 0, 1, 2
@@ -142,11 +142,16 @@ def _from_margin(calls: Calls, threshold_margin: int) -> Answer[int]:
 
 
 def read_pace(calls: Calls, fields: Fields) -> None:
-    """What changes only when the GPU wakes up or falls asleep."""
+    """What changes only when the GPU wakes up or falls asleep; and video, of which training has little."""
     memory = calls.ask("nvmlDeviceGetClockInfo", _CLOCK_MEMORY)
     fields.put("memory_clock_hertz", memory.then(hertz))
     state = calls.ask("nvmlDeviceGetPerformanceState")
     fields.put("performance_state", state.then(up_to(_LOWEST_PERFORMANCE_STATE)))
+    for field, function in (
+        ("encoder_ratio", "nvmlDeviceGetEncoderUtilization"),
+        ("decoder_ratio", "nvmlDeviceGetDecoderUtilization"),
+    ):
+        fields.put(field, calls.ask(function).then(lambda both: ratio(both[0])))
 
 
 def read_pcie_link(calls: Calls, fields: Fields) -> None:

@@ -75,13 +75,18 @@ class SourceWitness:
     def _serving(
         self, thread: StackThreadReading, lines: Mapping[int, tuple[SourceLine, ...]]
     ) -> StackThreadReading:
+        if thread.of_probe:
+            return replace(thread, hands_over=False)
         tid = thread.os_thread_id
         here = None if tid is None else self._tid_here(tid)
         if tid is None or here is None:
             return thread
-        if self._wait_of(self._proc / "task" / str(here)) not in (None, "lock", "timer"):
-            return replace(thread, hands_over=True)  # what comes from outside it may hand on
-        return replace(thread, hands_over=hands_over(lines.get(tid, ()), self._root))
+        wait = self._wait_of(self._proc / "task" / str(here))
+        if wait not in (None, "lock", "timer"):
+            # What comes from outside it may hand on.
+            return replace(thread, hands_over=True, sleeps=False)
+        handing = hands_over(lines.get(tid, ()), self._root)
+        return replace(thread, hands_over=handing, sleeps=wait == "timer")
 
     def _wait_of(self, folder: Path) -> WaitKind | None:
         try:

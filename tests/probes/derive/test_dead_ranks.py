@@ -113,7 +113,7 @@ def test_ranks_of_one_dead_job_are_together() -> None:
 
 
 def test_the_simulated_one_is_waited_for() -> None:
-    node = SimulatedNode("rank-died", start_time_seconds=1.79e9)
+    node = SimulatedNode("rank-exited", start_time_seconds=1.79e9)
     frame = fold(*[node.sample_at(2.0 * at - 120.0) for at in range(61)])
     dead = rank_of(frame, 5)
     assert dead.phase == "backward" and dead.ended_age_seconds is not None

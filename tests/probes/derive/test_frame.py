@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,28 +12,11 @@ from gputop.probes.derive.frame import derive
 from gputop.probes.derive.gpu import PCIE_LANE_BYTES_PER_SECOND
 from gputop.probes.derive.rates import rate
 from gputop.probes.model.frame import Frame
-from gputop.probes.model.gpu_readings import GpuReading, NvlinkReading
+from gputop.probes.model.gpu_readings import NvlinkReading
 from gputop.probes.model.sample import Sample, SourceStatus
 from gputop.probes.simulator import SimulatedNode
 
-from support.frame_samples import sample
-
-
-def fold(*samples: Sample) -> Frame:
-    frame: Frame | None = None
-    for each in samples:
-        frame = derive(frame, each)
-    assert frame is not None
-    return frame
-
-
-def gpu(moment: float, **fields: Any) -> GpuReading:
-    return GpuReading(
-        index=fields.pop("index", 0),
-        monotonic_seconds=moment,
-        uuid=fields.pop("uuid", "u"),
-        **fields,
-    )
+from support.frame_samples import fold, gpu, sample
 
 
 def test_a_rate_is_growth_over_the_time_between_the_readings() -> None:

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from gputop.probes.derive.frame import derive
-from gputop.probes.model.frame import Frame
-from gputop.probes.model.gpu_readings import GpuProcessReading, GpuReading
+from gputop.probes.model.gpu_readings import GpuProcessReading
 from gputop.probes.model.host_readings import (
     CgroupReading,
     DiskReading,
@@ -19,24 +17,7 @@ from gputop.probes.model.probe_readings import ProbeReading
 from gputop.probes.model.process_readings import ProcessReading
 from gputop.probes.model.sample import Sample
 
-from support.frame_samples import sample
-
-
-def fold(*samples: Sample) -> Frame:
-    frame: Frame | None = None
-    for each in samples:
-        frame = derive(frame, each)
-    assert frame is not None
-    return frame
-
-
-def gpu(moment: float, **fields: Any) -> GpuReading:
-    return GpuReading(
-        index=fields.pop("index", 0),
-        monotonic_seconds=moment,
-        uuid=fields.pop("uuid", "u"),
-        **fields,
-    )
+from support.frame_samples import fold, gpu, sample
 
 
 def process(moment: float, **fields: Any) -> ProcessReading:
@@ -175,6 +156,38 @@ def test_host_shares_and_rates() -> None:
     assert frame.host.rx_bytes_per_second is None
     assert frame.host.disks is not None
     assert frame.host.disks[0].busy_ratio == 0.5
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "told"),
+    [
+        ((10, 1.0, 5.0), (14, 3.0, 8.0), (0.5, 1.5)),
+        ((10, 1.0, 5.0), (10, 1.0, 6.0), (None, 0.5)),
+        ((10, 1.0, 5.0), (4, 0.2, 1.0), (None, None)),
+        ((None, None, None), (14, 3.0, 8.0), (None, None)),
+    ],
+    ids=["answered", "in flight", "reset", "not reported"],
+)
+def test_how_long_requests_to_a_disk_take_and_how_many_are_in_flight(
+    first: tuple[Any, ...], last: tuple[Any, ...], told: tuple[Any, ...]
+) -> None:
+    def at(moment: float, counters: tuple[Any, ...]) -> Sample:
+        requests, took, queue = counters
+        disk = DiskReading(
+            name="sda",
+            read_bytes=0,
+            write_bytes=0,
+            busy_seconds=0.0,
+            requests=requests,
+            request_seconds=took,
+            queue_seconds=queue,
+        )
+        return sample(moment, host=host(moment, disks=(disk,)))
+
+    frame = fold(at(10, first), at(12, last))
+    assert frame.host is not None and frame.host.disks is not None
+    (disk,) = frame.host.disks
+    assert (disk.await_seconds, disk.queue_length) == told
 
 
 @pytest.mark.parametrize(

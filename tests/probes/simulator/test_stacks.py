@@ -46,7 +46,7 @@ def test_all_ranks_of_the_input_bound_job_are_seen_at_their_loader() -> None:
 
 
 def test_a_dead_rank_has_none() -> None:
-    pids = {each.pid for each in sample("rank-died", 0.0, -9.0).stacks}
+    pids = {each.pid for each in sample("rank-exited", 0.0, -9.0).stacks}
     assert len(pids) == 7 and 51835 not in pids
 
 

@@ -13,7 +13,7 @@ from gputop.rules.history import History
 
 from support.tui_watch import played
 
-SCENARIOS = ["healthy", "input-bound", "straggler", "rank-died", "gpu-lost"]
+SCENARIOS = ["healthy", "input-bound", "straggler", "rank-exited", "gpu-lost"]
 
 
 def again(

@@ -179,3 +179,35 @@ def test_all_idle_everywhere() -> None:
 
 def test_a_counter_stuck_at_zero_is_not_believed() -> None:
     assert play(always(every_gpu={"sm_active_ratio": 0.0}), 45, interval=2.0).ever() == set()
+
+
+SERVERS: list[dict[str, Any]] = [
+    {"command": ("python", "-m", "vllm.entrypoints.openai.api_server", "--model", "m")},
+    {"command": ("/opt/tritonserver/bin/tritonserver", "--model-repository=/m")},
+    {"command": ("python3", "-m", "ipykernel_launcher", "-f", "kernel-1.json")},
+    {"name": "sglang::schedul", "command": ("sglang::scheduler_TP0",)},
+    {"wait_channel": "do_epoll_wait", "state": "S", "cpu_seconds": 0.0},
+]
+TRAINS: list[dict[str, Any]] = [
+    {"command": ("python", "train.py", "--config", "c.yaml", "--model", "vllm-tuned")},
+    {"wait_channel": "futex_wait_queue", "state": "S", "cpu_seconds": 0.0},
+    {"wait_channel": "do_epoll_wait", "state": "S"},
+]
+
+
+@pytest.mark.parametrize("process", SERVERS)
+def test_a_server_has_little_to_do_while_nobody_asks(process: dict[str, Any]) -> None:
+    found = play(always(every_gpu=LOW, processes={rank_pid(3): process}), 40, interval=2.0)
+    severities = {each.subject.gpu: each.severity for each in found.all("HW210")}
+    assert severities[3] == "info" and severities[4] == "warning"
+
+
+@pytest.mark.parametrize("process", TRAINS)
+def test_what_is_no_server_is_judged_as_before(process: dict[str, Any]) -> None:
+    found = play(always(every_gpu=LOW, processes={rank_pid(3): process}), 40, interval=2.0)
+    assert {each.severity for each in found.all("HW210")} == {"warning"}
+
+
+def test_a_gpu_in_slices_is_not_judged_by_counters_of_the_whole() -> None:
+    script = always(gpus={3: {**LOW, "mig_mode": True}})
+    assert {each.subject.gpu for each in play(script, 40, interval=2.0).all("HW210")} == set()

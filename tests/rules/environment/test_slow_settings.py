@@ -7,7 +7,7 @@ import pytest
 from gputop.probes.model.host_readings import NetworkReading
 
 from support.rules_scenes import Changes, Script, play
-from support.scene_readings import GPUS, port, rank_pid
+from support.scene_readings import GPUS, port, rank_pid, worker_pid
 
 ETH = NetworkReading(name="eth0", rx_bytes=0, tx_bytes=0, up=True)
 DOWN = NetworkReading(name="ens7", rx_bytes=0, tx_bytes=0, up=False)
@@ -21,10 +21,9 @@ def with_settings(settings: dict[str, str], *, ports: bool = False, pressed: flo
         variables = {name: value for name, value in variables.items() if value}
         return Changes(
             processes={
-                rank_pid(rank): {
-                    "environment": {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)}
-                }
+                pid: {"environment": {**variables, "RANK": str(rank), "LOCAL_RANK": str(rank)}}
                 for rank in range(GPUS)
+                for pid in (rank_pid(rank), worker_pid(rank))
             },
             ports=[port(second)] if ports else (),
             host={"networks": (ETH, DOWN, OTHER), "pressure_cpu_some_seconds": pressed * second},
@@ -63,16 +62,24 @@ def test_each_is_named(settings: dict[str, str], named: str) -> None:
     assert setting.startswith(named)
 
 
+NODES = {"WORLD_SIZE": "16", "MASTER_ADDR": "node1", "MASTER_PORT": "29500"}
+
+
 def test_sockets_in_place_of_rdma_count_where_there_is_some() -> None:
-    sockets = {"NCCL_NET": "Socket"}
+    sockets = {**NODES, "NCCL_NET": "Socket"}
     (told,) = play(with_settings(sockets, ports=True), 20).one("ENV602").evidence
     assert str(told.value).startswith("NCCL_NET=Socket")
 
 
 def test_rdma_that_is_switched_off_counts_where_there_is_some() -> None:
-    off = {"NCCL_IB_DISABLE": "1"}
+    off = {**NODES, "NCCL_IB_DISABLE": "1"}
     assert "ENV602" in play(with_settings(off, ports=True), 20).ids()
     assert "ENV602" not in play(with_settings(off), 20).ids()
+
+
+@pytest.mark.parametrize("settings", [{"NCCL_IB_DISABLE": "1"}, {"NCCL_NET": "Socket"}])
+def test_how_nodes_talk_does_not_count_for_a_job_on_one(settings: dict[str, str]) -> None:
+    assert "ENV602" not in play(with_settings(settings, ports=True), 20).ever()
 
 
 def test_threads_count_where_cores_are_short() -> None:

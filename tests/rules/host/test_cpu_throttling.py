@@ -51,6 +51,21 @@ def test_heavy_throttling_of_a_job_that_starves_is_an_error() -> None:
     assert {each.explained_by and each.explained_by.id for each in low} == {"HST110"}
 
 
+def test_one_moment_without_work_makes_no_error() -> None:
+    """The mean is judged: between two batches a GPU is idle at many a look."""
+
+    def script(second: float) -> Changes:
+        changes = throttled(0.5)(second)
+        changes.every_gpu = {"utilization_ratio": 0.0 if second % 3 == 0 else 1.0}
+        return changes
+
+    found = play(script, 60)
+    assert found.one("HST110").severity == "warning"
+    least = evidence(found.one("HST110"), "least_utilization_ratio")
+    assert least.value == pytest.approx(0.67, abs=0.04)
+    assert least.mean_seconds is not None
+
+
 def test_heavy_throttling_of_a_job_that_does_well_is_a_warning() -> None:
     assert play(throttled(0.5), 41).one("HST110").severity == "warning"
 

@@ -6,9 +6,18 @@ from typing import Any
 
 import pytest
 
+from gputop.probes.derive.cache import DeriveCache
+from gputop.probes.derive.frame import derive
+from gputop.probes.simulator import Scenario, SimulatedNode
+from gputop.probes.simulator.rhythm import Pace, everyone
+from gputop.rules.catalogue import make_rules
+from gputop.rules.engine import Engine
+
 from support.input_scenes import waits_for_data
 from support.replays import replay
 from support.rules_scenes import always, evidence, play
+from support.simulated_corpus import watched
+from support.unmeasured import unmeasured
 
 
 def test_a_third_of_each_step_is_waiting_for_data() -> None:
@@ -83,3 +92,28 @@ def test_the_demo_names_the_cause_and_folds_the_low_utilization() -> None:
     assert {each.id for each in rest} == {"INP701", "HW210"}
     assert all(each.explained_by for each in rest)
     assert first.lost_ratio == pytest.approx(0.36, abs=0.03)
+
+
+@pytest.mark.unmeasured
+def test_one_wait_between_two_epochs_is_none() -> None:
+    outcome = watched("epochs", look_seconds=2.0)
+    assert not outcome.alarms and not outcome.comings
+
+
+@pytest.mark.unmeasured
+def test_four_waits_that_are_alike_are_no_single_one() -> None:
+    """Steps of 16 s hold few waits in half a minute: each is waited for, so the loader is slow."""
+    slow = Scenario(
+        name="slow",
+        summary="",
+        finds=("INP701",),
+        onset_seconds=-100.0,
+        stages=(everyone(-100.0, Pace(data=5.0, forward=3.0, backward=5.0)),),
+    )
+    node = SimulatedNode(slow, start_time_seconds=1.79e9)
+    engine, cache, frame = Engine(make_rules()), DeriveCache(), None
+    with unmeasured():
+        for second in range(-120, 1, 2):
+            frame = derive(frame, node.sample_at(float(second), 2.0), cache)
+            last = engine.judge(frame)
+    assert "INP701" in {each.id for each in last.active}

@@ -9,10 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.model.rank_readings import (
-    FileLoop,
-    StackThreadReading,
-)
 from gputop.probes.model.wait_readings import WaitReading
 
 from support.rules_scenes import (
@@ -24,7 +20,7 @@ from support.rules_scenes import (
 )
 from support.scene_readings import JOB_GROUP, rank_pid
 from support.stall_scenes import BARRIER, FROM, RULES, VICTIM, everybody, frames, reported
-from support.wait_scenes import child_of, holder, waits_for, with_threads
+from support.wait_scenes import child_of, holder, waits_for
 
 FILE_LOCK = {"wait_channel": "locks_lock_inode_wait"}
 PIPE = {"wait_channel": "anon_pipe_read"}
@@ -284,111 +280,6 @@ def test_a_mutex_names_the_thread_that_owns_it_and_a_cycle_both() -> None:
     )
 
 
-QUEUE = frames("threading.py:wait:327", "queue.py:get:171", "train.py:main:9")
-MAIN = StackThreadReading(frames=QUEUE, name="MainThread", main=True)
-OTHER = StackThreadReading(
-    frames=frames("data.py:reader:8", "threading.py:run:9"),
-    name="reader",
-    active=False,
-    place="reader (data.py:8)",
-)
-
-
-def queueing(*threads: StackThreadReading) -> Script:
-    return with_threads(everybody(LOCK, QUEUE, ranks=1, victims=frozenset({0})), *threads)
-
-
-def test_a_queue_that_no_thread_is_left_to_fill_is_told_without_a_probe() -> None:
-    played = play(queueing(MAIN), MINUTE)
-    assert reported(played) == {"RUN406": 0}
-    words = str(evidence(played.one("RUN406"), "other_python_threads").value)
-    assert words.startswith("none: no thread is left")
-    assert "may have ended" in words
-
-
-@pytest.mark.parametrize(("hands_over", "told"), [(None, {}), (True, {}), (False, {"RUN406": 0})])
-def test_a_queue_that_a_thread_may_fill_is_left_alone(
-    hands_over: bool | None, told: Mapping[str, int]
-) -> None:
-    other = msgspec.structs.replace(OTHER, hands_over=hands_over)
-    played = play(queueing(MAIN, other), MINUTE)
-    assert reported(played) == told
-    if told:
-        words = str(evidence(played.one("RUN406"), "other_python_threads").value)
-        assert "by its source none of them hands anything over" in words
-
-
-def test_other_threads_are_named_where_the_main_one_is_in_a_lock() -> None:
-    script = with_threads(everybody(LOCK, OWN), MAIN, OTHER)
-    finding = play(script, 30).one("RUN406")
-    words = evidence(finding, "other_python_threads").value
-    assert words == "reader at reader (data.py:8), which sleeps"
-
-
-def test_the_thread_that_holds_the_interpreter_is_named() -> None:
-    owner = msgspec.structs.replace(OTHER, owns_gil=True, active=True)
-    finding = play(with_threads(everybody(LOCK, OWN), MAIN, owner), 30).one("RUN406")
-    words = evidence(finding, "interpreter_held_by").value
-    assert words == "thread reader at reader (data.py:8), which runs"
-    free = play(with_threads(everybody(LOCK, OWN), MAIN, OTHER), 30).one("RUN406")
-    assert not [each for each in free.evidence if each.signal == "interpreter_held_by"]
-
-
-def polling(until: str, path: str = "") -> Script:
-    """Sleeps a tenth of a second and looks, for ever, alone."""
-    loop = FileLoop(until=until, text="while path.exists()", line=7, path=path)
-    return with_threads(waking({"wait_channel": "hrtimer_nanosleep"}, 10), MAIN, file_loop=loop)
-
-
-def waking(victim: Mapping[str, Any], times: int) -> Script:
-    """One alone that wakes up so often in a second, and does next to nothing then."""
-    base = everybody(victim, OWN, ranks=1, victims=frozenset({0}))
-
-    def wakes(second: float) -> Changes:
-        changes = base(second)
-        if second >= FROM:
-            (reading,) = changes.threads
-            moved = 2500 + int(times * (second - FROM))
-            main = msgspec.structs.replace(
-                reading.main, voluntary_switches=moved, cpu_seconds=3.0 + 0.001 * (second - FROM)
-            )
-            changes.threads = [msgspec.structs.replace(reading, main=main)]
-        return changes
-
-    return wakes
-
-
-@pytest.mark.parametrize("until", ["gone", "locked"])
-def test_a_loop_that_looks_for_a_lock_file_is_told_without_a_probe(until: str) -> None:
-    played = play(polling(until), MINUTE)
-    assert reported(played) == {"RUN406": 0}
-    words = str(evidence(played.one("RUN406"), "looks_again").value)
-    assert "lock file" in words
-    assert "while path.exists() (line 7)" in words
-
-
-def test_the_lock_file_is_named_where_it_is_known() -> None:
-    finding = play(polling("gone", "/data/x.lock"), MINUTE).one("RUN406")
-    assert evidence(finding, "looks_for").value == "/data/x.lock"
-    assert (finding.next_step or "").startswith("See who made /data/x.lock. If nobody works")
-    unnamed = play(polling("gone"), MINUTE).one("RUN406")
-    assert not [each for each in unnamed.evidence if each.signal == "looks_for"]
-    assert (unnamed.next_step or "").startswith("See who made the lock file that it looks for.")
-
-
-def test_who_waits_for_a_file_to_come_may_have_nothing_to_do() -> None:
-    assert reported(play(polling("there"), MINUTE)) == {}
-
-
-def test_one_that_sleeps_in_a_loop_of_something_else_may_have_nothing_to_do() -> None:
-    def without_loop(second: float) -> Changes:
-        changes = polling("gone")(second)
-        changes.stacks = [msgspec.structs.replace(each, file_loop=None) for each in changes.stacks]
-        return changes
-
-    assert reported(play(without_loop, MINUTE)) == {}
-
-
 def test_while_it_builds_others_in_a_barrier_wait_for_the_holder_and_nothing_is_wrong() -> None:
     """Rank 3 wants the lock that a build outside of the job holds; the others are in a barrier."""
     works = holder(77, state="R", wait_channel=None, still_seconds=0.0, command="ninja")
@@ -397,21 +288,3 @@ def test_while_it_builds_others_in_a_barrier_wait_for_the_holder_and_nothing_is_
     assert {(each.id, each.severity) for each in played.last.active if each.id in RULES} == {
         ("RUN427", "info")
     }
-
-
-@pytest.mark.parametrize(
-    ("owner", "told"),
-    [
-        ({"owns_gil": True, "active": False}, {"RUN406": 0}),
-        ({"owns_gil": True, "active": True}, {}),
-        ({"owns_gil": False, "active": False}, {}),
-    ],
-)
-def test_an_interpreter_kept_by_a_thread_that_sleeps_is_told_without_a_probe(
-    owner: Mapping[str, Any], told: Mapping[str, int]
-) -> None:
-    """Python asks for it 200 times a second, so its main thread does not stand still."""
-    script = waking(LOCK, 200)
-    other = msgspec.structs.replace(OTHER, **owner)
-    played = play(with_threads(script, MAIN, other), MINUTE)
-    assert reported(played) == told

@@ -12,12 +12,16 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.registry import Collector
+
+from gputop.tui.commands.serve import write_file
 
 from support.own_signals import own_signals
 
@@ -156,6 +160,27 @@ def test_a_file_for_node_exporter_is_whole_at_any_time(tmp_path: Path) -> None:
         server.send_signal(signal.SIGINT)
         assert server.wait(LONG_SECONDS) == 130
     assert [each.name for each in tmp_path.iterdir()] == ["gputop.prom"]
+
+
+class Interrupted(Collector):
+    """Stands for a signal that comes while the file is written."""
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterable[Metric]:
+        raise KeyboardInterrupt
+
+
+def test_what_was_begun_is_taken_away_where_it_is_interrupted(tmp_path: Path) -> None:
+    registry = CollectorRegistry()
+    registry.register(Interrupted())
+    file = tmp_path / "gputop.prom"
+    file.write_text("# what was there before\n")
+    with pytest.raises(KeyboardInterrupt):
+        write_file(str(file), registry)
+    assert [each.name for each in tmp_path.iterdir()] == ["gputop.prom"]
+    assert file.read_text() == "# what was there before\n"
 
 
 def run(*words: str) -> tuple[int, str, str]:

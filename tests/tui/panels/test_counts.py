@@ -8,7 +8,6 @@ from collections import Counter
 import msgspec
 import pytest
 
-from gputop.probes.simulator import SCENARIOS
 from gputop.rules.finding import FindingRef, Judgement
 from gputop.tui.drawing.glyphs import ERROR, INFO, WARNING
 from gputop.tui.drawing.lines import text_of
@@ -17,6 +16,7 @@ from gputop.tui.panels.too_small import too_small
 from gputop.tui.panels.top_line import top_line
 from gputop.tui.screens.finding_screen import FindingScreen, listed
 
+from support.scenarios import PLAIN
 from support.tui_watch import finding, judgement, view
 
 MARKS = (ERROR, WARNING, INFO)
@@ -32,7 +32,7 @@ def on_main(judged: Judgement) -> Counter[str]:
     return Counter(line[1] for line in lines[start:] if re.match(r"[ ▸][✖▲●] [A-Z]{2,3}\d", line))
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", PLAIN)
 def test_one_count_everywhere(scenario: str) -> None:
     judged = judgement(scenario)
     first = counted(text_of(top_line(view(judged), 160)))

@@ -47,7 +47,7 @@ SCENARIOS = (
     "cpu-throttled",
     "link-down",
     "two-islands",
-    "rank-died",
+    "rank-exited",
 )
 
 

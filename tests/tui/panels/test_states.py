@@ -16,8 +16,8 @@ from gputop.tui.panels.ledger import LETTERS, letter_of
 from gputop.tui.widgets.bottom_line import BottomLine
 from gputop.tui.widgets.canvas import Canvas
 
+from support.clock import Clock
 from support.tui_watch import (
-    Clock,
     StillWatch,
     app_of,
     bare_gpu,

@@ -32,8 +32,6 @@ from gputop.tui.commands.doctor import Findings
 from gputop.tui.commands.doctor import as_json as doctor_json
 from gputop.tui.commands.job_choice import as_json as jobs_json
 from gputop.tui.drawing.finding_words import evidence_text
-from gputop.tui.drawing.lines import text_of
-from gputop.tui.panels.ledger import ledger_block
 from gputop.tui.reports.comparison.comparison import compare
 from gputop.tui.reports.comparison.gatherer import Gatherer
 from gputop.tui.reports.json_output import (
@@ -46,7 +44,7 @@ from gputop.tui.reports.json_output import (
 
 from nvml.simulated import SimulatedNvml
 from support.json_walk import kind_of, public_list, walk
-from support.tui_watch import UNIX, played, view
+from support.tui_watch import UNIX, played
 
 JSON = Path(__file__).parents[2] / "fixtures/json"
 ENVELOPE = {
@@ -323,44 +321,6 @@ def test_evidence_has_a_name_for_programs_and_words_for_people() -> None:
         ("sm_clock_hertz", "SM clock"),
     ]
     assert evidence_text(shown).startswith("delay of the others in a step 20 %")
-
-
-@pytest.mark.parametrize(
-    "scenario", ["healthy", "input-bound", "straggler", "gpu-lost", "rank-died"]
-)
-def test_the_ledger_says_what_the_screen_shows(scenario: str) -> None:
-    judgement = played(scenario)[1]
-    lines = ledger_block(view(judgement), judgement.minutes, 240, 99).lines
-    rows = [text_of(line) for line in lines]
-    shown = {row.split()[0]: dict(re.findall(r"(\w+) +(\d+) %", row)) for row in rows}
-    frame = decoded(frame_json(judgement))
-    (job,) = frame["jobs"]
-    report = decoded(diagnosis_json(judgement, judgement.frame.jobs[0], ()))
-    for rank in (*job["ranks"], *report["job"]["ranks"]):
-        if rank["ledger"] is None:
-            assert rank["missing"]["ledger"]
-            assert f"r{rank['rank']}" not in shown
-            continue
-        minute = rank["ledger"]["last_minute"]
-        percent = {
-            name: 100 * entry["duration_seconds"] / minute["seen_duration_seconds"]
-            for name, entry in minute["entries"].items()
-        }
-        assert sum(percent.values()) == pytest.approx(100)
-        row = shown[f"r{rank['rank']}"]
-        assert {name: f"{percent.get(name, 0.0):.0f}" for name in row} == row
-        assert all(percent[name] < 0.5 for name in percent.keys() - row.keys())
-        origins = {entry["origin"] for entry in minute["entries"].values()}
-        assert max(origins, key=["measured", "sampled", "inferred"].index) in next(
-            line for line in rows if line.split()[0] == f"r{rank['rank']}"
-        )
-    assert len(shown) == sum(rank["ledger"] is not None for rank in job["ranks"]) > 0
-
-
-def test_a_rank_without_phases_has_no_ledger_and_says_why() -> None:
-    judgement = judged("healthy")
-    (job,) = decoded(jobs_json([judgement.frame.jobs[0]]))["jobs"]
-    assert all(rank["ledger"] is None and rank["missing"]["ledger"] for rank in job["ranks"])
 
 
 def test_what_a_probe_says_of_itself() -> None:

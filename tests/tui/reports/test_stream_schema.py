@@ -30,7 +30,7 @@ def test_the_file_is_that_of_these_records() -> None:
     assert files("gputop.tui.reports").joinpath(FILE).read_bytes() == made()
 
 
-@pytest.mark.parametrize("scenario", ["straggler", "gpu-lost", "rank-died"])
+@pytest.mark.parametrize("scenario", ["straggler", "gpu-lost", "rank-exited"])
 def test_what_is_printed_has_all_of_its_fields_and_no_others(scenario: str) -> None:
     assert scenario in SCENARIOS
     for what in KINDS:

@@ -22,18 +22,10 @@ from gputop.tui.session.job_order import jobs_in_order
 from gputop.tui.session.view import View
 from gputop.tui.widgets.canvas import Canvas
 
-from support.tui_watch import (
-    Clock,
-    app_of,
-    changed,
-    finding,
-    judgement,
-    running,
-    view,
-    with_ranks,
-)
+from support.clock import Clock
+from support.tui_watch import app_of, changed, finding, judgement, running, view, with_ranks
 
-SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-died", "input-bound")
+SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-exited", "input-bound")
 
 
 SIZES = [(60, 15), (80, 23), (132, 42), (200, 49)]
@@ -128,7 +120,7 @@ async def test_enter_with_little_room_opens_the_first_rank_in_sight() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_dead_say_what_they_died_in(size: tuple[int, int]) -> None:
-    said = text(drawn(view(judgement("rank-died")), *size))
+    said = text(drawn(view(judgement("rank-exited")), *size))
     assert "exited in backward of step 18 171, 57 s ago" in said
     assert "1 exited" in said
 

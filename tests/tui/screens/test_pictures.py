@@ -154,7 +154,7 @@ def test_a_job_with_a_dead_rank_without_colors(
     snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app, _ = app_of(judgement("rank-died"))
+    app, _ = app_of(judgement("rank-exited"))
     assert compared(snap_compare, app, 80, 24, ["2"])
 
 
@@ -178,7 +178,7 @@ def test_two_jobs(snap_compare: Compare) -> None:
 
 
 def test_main_with_a_dead_rank(snap_compare: Compare) -> None:
-    app, _ = app_of(judgement("rank-died"))
+    app, _ = app_of(judgement("rank-exited"))
     assert compared(snap_compare, app, 132, 43)
 
 

@@ -29,18 +29,10 @@ from gputop.tui.session.job_order import jobs_in_order
 from gputop.tui.session.view import View
 from gputop.tui.widgets.bottom_line import BottomLine
 
-from support.tui_watch import (
-    Clock,
-    app_of,
-    changed,
-    judgement,
-    running,
-    view,
-    with_ranks,
-    with_stacks,
-)
+from support.clock import Clock
+from support.tui_watch import app_of, changed, judgement, running, view, with_ranks, with_stacks
 
-SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-died", "input-bound")
+SCENARIOS = ("healthy", "straggler", "gpu-lost", "rank-exited", "input-bound")
 SCOPE = "kernel.yama.ptrace_scope is 1: sudo gputop, or sudo sysctl kernel.yama.ptrace_scope=0"
 
 
@@ -201,7 +193,7 @@ def test_a_refusal_names_its_remedy_and_the_threads_are_shown_instead() -> None:
 
 
 def test_a_dead_rank_says_so() -> None:
-    judged = with_stacks("rank-died")
+    judged = with_stacks("rank-exited")
     shown = text(drawn(view(judged)))
     assert "rank 5: it exited" in shown
     assert "kill" not in shown

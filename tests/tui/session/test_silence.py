@@ -11,9 +11,10 @@ from gputop.probes.model.starvation import Starvation
 from gputop.tui.session.silence import Silence
 from gputop.tui.session.viewer import Reader
 
+from support.clock import Clock
 from support.ready_process import SLEEPS, SPINS, python
 from support.starving import crowded_core, on_core
-from support.tui_watch import Clock, StillWatch, changed, judgement
+from support.tui_watch import StillWatch, changed, judgement
 
 
 def silence(clock: Clock, *pids: int) -> Silence:

@@ -16,7 +16,8 @@ from gputop.tui.widgets.bottom_line import BottomLine
 from gputop.tui.widgets.canvas import Canvas
 from gputop.tui.widgets.keys import all_keys
 
-from support.tui_watch import Clock, app_of, judgement, played, press, running, with_gpu
+from support.clock import Clock
+from support.tui_watch import app_of, judgement, played, press, running, with_gpu
 
 SIZE = (132, 43)
 

@@ -20,7 +20,8 @@ from prometheus_client.registry import Collector
 
 from ....probes.model.frame import Frame
 from ....probes.model.job_frames import JobFrame, RankFrame
-from ....probes.model.signals import Signal, SignalOf, signals_of
+from ....probes.model.signal_types import Signal, SignalOf
+from ....probes.model.signals import signals_of
 from ....rules.finding import Judgement
 from .totals import BUCKETS, Histogram, Totals
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from gputop.probes.sources.host.cpu_users import MOST, CpuUsers
 
 from fixtures.proc_tree import ProcTree
-from support.tui_watch import Clock
+from support.clock import Clock
 
 
 def test_those_that_use_most_come_first_once_they_were_seen_twice(tmp_path: Path) -> None:

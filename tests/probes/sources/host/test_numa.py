@@ -19,6 +19,7 @@ from gputop.probes.sources.watchlist import Watchlist
 
 from fixtures.pci_tree import PciTree
 from fixtures.proc_tree import ProcTree
+from support.clock import Clock
 
 MAPS = (
     "7f0000000000 default anon=300 dirty=300 N0=100 N1=200 kernelpagesize_kB=4\n"
@@ -26,14 +27,6 @@ MAPS = (
     "7f2000000000 bind:1 anon=2 N1=2 kernelpagesize_kB=2048\n"
 )
 PAGE = 4096
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Host:

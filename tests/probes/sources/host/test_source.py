@@ -88,13 +88,19 @@ def test_values(tree: ProcTree) -> None:
     assert (host.pressure_io_some_seconds, host.pressure_io_full_seconds) == (2.0, 1.0)
     assert host.shm_total_bytes
     assert (host.tcp_sent_segments, host.tcp_retransmitted_segments) == (900, 12)
-    assert host.missing == {"cpu_users": "looked for only while no core is to spare"}
+    not_yet = "compared with five seconds before: not yet"
+    assert host.missing == {
+        "cpu_users": "looked for only while no core is to spare",
+        "full_cpus": not_yet,
+        "cpu_loads": not_yet,
+    }
 
 
 def test_disks_are_counted_once(tree: ProcTree) -> None:
     (found,) = read(tree).disks or ()
     assert (found.name, found.read_bytes, found.write_bytes) == ("nvme0n1", 4096, 8192)
     assert found.busy_seconds == 1.5
+    assert (found.requests, found.request_seconds, found.queue_seconds) == (8, 0.003, 0.009)
 
 
 def test_a_disk_made_of_others_does_not_count(tree: ProcTree) -> None:

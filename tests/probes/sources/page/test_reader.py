@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -20,20 +19,6 @@ from gputop.probes.sources.page.reader import PageReader
 from fixtures.pages import FACTS, GAUGES, SECOND, C, MadePage, trained_page
 
 Read = Callable[[MadePage], PageReader]
-
-
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Read]:
-    opened: list[tuple[MadePage, PageReader]] = []
-
-    def read(page: MadePage) -> PageReader:
-        opened.append((page, page.reader(tmp_path)))
-        return opened[-1][1]
-
-    yield read
-    for page, made in opened:
-        made.close()
-        page.let_go()
 
 
 def test_values(reader: Read) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -27,20 +26,6 @@ TOO_COSTLY = "off: the probe took 3.1% of the time, this most of it"
 
 LONG_UP = 3600 * SECOND
 """A moment on a machine that has been up for longer than the oldest step of a test."""
-
-
-@pytest.fixture
-def reader(tmp_path: Path) -> Iterator[Read]:
-    opened: list[tuple[MadePage, PageReader]] = []
-
-    def read(page: MadePage) -> PageReader:
-        opened.append((page, page.reader(tmp_path)))
-        return opened[-1][1]
-
-    yield read
-    for page, made in opened:
-        made.close()
-        page.let_go()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.model.link_readings import PortReading
 from gputop.probes.model.sample import Sample
 from gputop.probes.sources.rdma.port import SLOW_SECONDS
 from gputop.probes.sources.rdma.source import InfinibandSource
@@ -14,36 +13,8 @@ from gputop.probes.sources.rdma.text import parse_count, parse_rate, parse_state
 from gputop.probes.wire.codec import encode
 
 from fixtures.rdma_tree import KINDS, RdmaTree
-
-
-class Clock:
-    """Moves when reported."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> RdmaTree:
-    return RdmaTree(tmp_path)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def source(tree: RdmaTree, clock: Clock) -> InfinibandSource:
-    return InfinibandSource(tree.root, clock)
-
-
-def only(source: InfinibandSource) -> PortReading:
-    (port,) = source.read()
-    return port
+from support.clock import Clock
+from support.rdma_ports import only
 
 
 def test_connectx_7_on_infiniband(tree: RdmaTree, source: InfinibandSource) -> None:

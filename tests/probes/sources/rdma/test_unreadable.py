@@ -7,43 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.model.link_readings import PortReading
 from gputop.probes.model.sample import Sample
 from gputop.probes.sources.protocol import SourceAbsent, SourceDenied
 from gputop.probes.sources.rdma.source import InfinibandSource
 from gputop.probes.wire.codec import Splitter, decode, encode
 
 from fixtures.rdma_tree import RdmaTree
-
-
-class Clock:
-    """Moves when reported."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def tree(tmp_path: Path) -> RdmaTree:
-    return RdmaTree(tmp_path)
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def source(tree: RdmaTree, clock: Clock) -> InfinibandSource:
-    return InfinibandSource(tree.root, clock)
-
-
-def only(source: InfinibandSource) -> PortReading:
-    (port,) = source.read()
-    return port
+from support.rdma_ports import only
 
 
 def test_no_tree(source: InfinibandSource) -> None:

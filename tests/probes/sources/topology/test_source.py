@@ -17,15 +17,8 @@ from gputop.probes.wire.codec import encode
 
 from fixtures.pci_tree import NETWORK, PciTree, dgx
 from fixtures.rdma_tree import RdmaTree
+from support.clock import Clock
 from support.topology_reading import derived
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
