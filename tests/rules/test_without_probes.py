@@ -24,6 +24,7 @@ from support.rules_scenes import (
     frames,
     play,
 )
+from support.scenarios import FAULTS
 from support.scene_readings import BEGAN, GPUS, probe, rank_pid
 
 OTHER_METHODS = {
@@ -35,7 +36,7 @@ OTHER_METHODS = {
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", FAULTS)
 def test_what_is_not_found_without_probes_is_said_not_to_be_looked_for(scenario: str) -> None:
     without = replay(scenario, probes=False)
     not_evaluated = {rule.id for rule in without.last.not_evaluated}

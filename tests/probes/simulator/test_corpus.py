@@ -40,6 +40,14 @@ def test_a_healthy_run_is_left_alone(name: str) -> None:
     assert not outcome.roots and not outcome.flaps
 
 
+@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.unmeasured
+def test_a_healthy_run_is_left_alone_without_probes(name: str) -> None:
+    outcome = watched(name, look_seconds=8.0, probes=False)
+    assert bool(outcome.alarms) == (name in KNOWN), outcome.alarms
+    assert not outcome.roots and not outcome.flaps
+
+
 @pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.unmeasured
 def test_a_fault_is_still_told_after_minutes(name: str) -> None:
