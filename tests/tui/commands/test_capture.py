@@ -21,6 +21,7 @@ import pytest
 from gputop.probes.recording.recording import Recording
 
 from support.own_signals import own_signals
+from support.terminal import wait_until
 
 SECRET = "hunter2-s3cr3t-key"
 TRAIN = """
@@ -109,7 +110,11 @@ def test_of_a_running_job_all_that_a_colleague_needs(tmp_path: Path) -> None:
     with job(tmp_path) as pids:
         command = [sys.executable, "-m", "gputop", "record", "rec", str(pids[0]), "-i", "0.5"]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as recorder:
-            time.sleep(13.0)  # a block is on the disk after ten
+            wait_until(
+                lambda: any(each.stat().st_size for each in tmp_path.glob("rec*.gtop")),
+                LONG_SECONDS,
+                "a block is on the disk, which it is after ten seconds",
+            )
             words = (str(pids[1]), "--from", "rec", "--for", "5", "-o", "hang.zip")
             done = capture(*words, folder=tmp_path)
             recorder.terminate()
