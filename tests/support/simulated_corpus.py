@@ -28,7 +28,7 @@ from truth.statistics import Share
 BEFORE_SECONDS = 120.0
 """Before elapsed 0, as a demonstration shows at once."""
 MINUTES = 10.0
-LOOK_SECONDS = 4.0
+LOOK_SECONDS = 5.0
 """A look costs 6 ms whatever lies between two of them."""
 _UNEVEN_RATIO = 0.35
 """Looks come so much earlier or later: in step with the job's they would see the same part of each of its."""

@@ -12,9 +12,7 @@ from support.rules_scenes import (
     evidence,
     play,
 )
-from support.scene_readings import BEGAN, GPUS, IDLE, SPINNING, probe, rank_pid, worker_pid
-
-LOW: dict[str, Any] = {"utilization_ratio": 0.3, "sm_active_ratio": 0.25, "power_watts": 210.0}
+from support.scene_readings import BEGAN, GPUS, IDLE, LOW, SPINNING, probe, rank_pid, worker_pid
 
 
 def resting(second: float, **more: Any) -> dict[str, Any]:
