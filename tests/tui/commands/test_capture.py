@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -46,6 +47,14 @@ for rank in $(seq 0 $((WORLD_SIZE - 1))); do
 done
 wait
 """
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where pages and the lock of a recording lie: no recording of another test is found."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield
 
 
 @contextmanager
@@ -115,7 +124,7 @@ def test_of_a_running_job_all_that_a_colleague_needs(tmp_path: Path) -> None:
                 LONG_SECONDS,
                 "a block is on the disk, which it is after ten seconds",
             )
-            words = (str(pids[1]), "--from", "rec", "--for", "5", "-o", "hang.zip")
+            words = (str(pids[1]), "--for", "5", "-o", "hang.zip")  # it finds the recording
             done = capture(*words, folder=tmp_path)
             recorder.terminate()
     assert done.returncode == 0, done.stderr
@@ -183,7 +192,7 @@ def test_without_a_recording_it_says_so_and_of_pipes_who_reads_them(tmp_path: Pa
         )
     assert done.returncode == 0, done.stderr
     readme = content(tmp_path / "hang.zip")["README.txt"]
-    assert "the ten minutes before: no recording was named" in readme
+    assert "the ten minutes before: no recording goes on" in readme
     assert f"stdout is not taken: a pipe, read by process {os.getpid()} (" in readme
 
 
