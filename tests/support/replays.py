@@ -19,7 +19,7 @@ from support.unmeasured import unmeasured
 
 PAST_SECONDS = 120
 """What a demonstration shows at once."""
-_STEP_SECONDS = 3
+_STEP_SECONDS = 2
 _KEPT = slice(-10, None, 3)
 """Frames of one scenario take 10 MB: a few of the last ones stay."""
 
