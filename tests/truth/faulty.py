@@ -49,13 +49,26 @@ WAYS: dict[str, tuple[str, ...]] = {
     "dead_thread_beside_others": ("RUN406", "thread.*(died|ended|dead)", r"\block\b", "queue"),
     "tries_for_ever": ("RUN406", "spin", "loop"),
     "never_converges": ("RUN406", "spin", "loop"),
+    "accepts": ("HST125", "socket"),
+    "selects": ("HST125", "socket"),
+    "waits_for_signal": ("RUN406", "signal"),
+    "semaphore": ("RUN406", r"\block\b", "semaphore"),
+    "record_lock": _LOCK_FILE,
+    "event": ("RUN406", r"\block\b"),
+    "waits_for_child": ("another program", r"\bchild"),
+    "full_pipe": ("HST125", r"\bpipe"),
+    "full_backlog": ("HST125", "socket"),
+    "joins_reader": ("RUN406", "socket", "thread"),
+    "stopped_worker": ("RUN423", "stopped"),
+    "long_sleep": ("RUN406", "sleep", "timer"),
+    "event_loop": ("RUN406", "HST125", "event loop", "waits for something"),
 }
 """Of each way to stand still, what its first finding may be: ids, or words of its name and text."""
 
 
 _ONE_OF_TWO_ONLY = (
     *("stopped_program", "stopped_compiler", "name_server", "backs_off", "forgotten_breakpoint"),
-    *("joined_process", "program_that_ends_not"),
+    *("joined_process", "program_that_ends_not", "waits_for_child", "long_sleep", "event_loop"),
 )
 """Of one process alone nothing tells that it is a fault."""
 

@@ -1,6 +1,6 @@
 """Training that comes to stand still: in the odd rank while the others wait for it, or in all at once.
 
-``hung.odd_WAY`` and ``hung.all_WAY`` with any way of ``blocks`` and ``everyday``; one process alone is
+``hung.odd_WAY`` and ``hung.all_WAY`` with any way of ``blocks``, ``everyday`` and ``rare``; one process alone is
 the odd one.
 """
 
@@ -8,6 +8,7 @@ import os
 
 import blocks
 import everyday
+import rare
 
 
 def _odd(way):
@@ -90,7 +91,7 @@ def __getattr__(name):
     place, _, way = name.partition("_")
     if place not in _PLACES:
         raise AttributeError(name)
-    module = blocks if hasattr(blocks, way) else everyday
+    module = next(each for each in (blocks, everyday, rare) if hasattr(each, way))
     return _PLACES[place](getattr(module, way))
 
 
