@@ -1,0 +1,85 @@
+"""How the check is run: what every part is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+TORCH_SCRIPTS = Path(__file__).parents[1]
+"""Scripts that a Python with torch runs, and that import nothing of ours."""
+PACKAGE = Path(__file__).parents[3] / "probes"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Of one run of the check."""
+
+    folder: Path
+    """Where what the parts keep lies: jobs' output, traces, snapshots."""
+    python: str
+    """The Python that has torch."""
+    device: str
+    """``cuda``, or ``cpu`` to try the jobs' code where there is none: then nothing is judged."""
+    watch_seconds: float
+    """For how long a job is watched before the verdict."""
+    ends_at: float
+    """Monotonic time at which this part is cut off."""
+
+    @property
+    def left_seconds(self) -> float:
+        return self.ends_at - time.monotonic()
+
+    def why_no_jobs(self) -> str:
+        """Empty where jobs can run on the device."""
+        code = "import sys, torch; sys.exit(3 if torch.cuda.is_available() else 4)"
+        command = [self.python, "-c", code]
+        asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        if asked.returncode not in (3, 4):
+            return f"no torch here: {self.python} does not import it (GPUTOP_TORCH_PYTHON names one that does)"
+        return "no CUDA here" if asked.returncode == 4 and self.device == "cuda" else ""
+
+
+def gputop(*words: str) -> list[str]:
+    """The command, of the environment that this runs in."""
+    return [sys.executable, "-P", "-m", "gputop", *words]
+
+
+def ask(
+    words: Sequence[str], seconds: float, *, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end.
+
+    Raises:
+        subprocess.TimeoutExpired: it did not end in time.
+    """
+    return subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=max(seconds, 1.0),
+        check=False,
+        env=environment,
+    )
+
+
+def end_tree(pid: int) -> None:
+    """Kill a process and all that it started, the children that are sessions of their own too."""
+    try:
+        root = psutil.Process(pid)
+        below = root.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return
+    for process in [root, *below]:
+        try:
+            os.kill(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
