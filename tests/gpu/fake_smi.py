@@ -32,9 +32,9 @@ ON = {0: "Disabled", 1: "Enabled"}
 YES = {0: "No", 1: "Yes"}
 
 
-def tell(call: Callable[[], Any], form: str = "{}") -> str:
+def tell(call: Callable[..., Any], *arguments: Any, form: str = "{}") -> str:
     try:
-        return form.format(call())
+        return form.format(call(*arguments))
     except nvml.NVMLError:
         return "N/A"
 
@@ -76,7 +76,7 @@ def identity(out: ElementTree.Element, gpu: Any, bus: str) -> None:
     add(out, "persistence_mode", tell(lambda: ON[nvml.nvmlDeviceGetPersistenceMode(gpu)]))
     add(out, "mig_mode/current_mig", tell(lambda: ON[nvml.nvmlDeviceGetMigMode(gpu)[0]]))
     add(out, "mig_devices", "None")
-    add(out, "serial", tell(lambda: nvml.nvmlDeviceGetSerial(gpu)))
+    add(out, "serial", tell(nvml.nvmlDeviceGetSerial, gpu))
     add(out, "uuid", nvml.nvmlDeviceGetUUID(gpu))
     add(out, "minor_number", nvml.nvmlDeviceGetMinorNumber(gpu))
     add(out, "gpu_recovery_action", field(gpu, 230).replace("0", "None"))
@@ -87,15 +87,15 @@ def identity(out: ElementTree.Element, gpu: Any, bus: str) -> None:
         ("current_link_gen", nvml.nvmlDeviceGetCurrPcieLinkGeneration),
         ("max_device_link_gen", nvml.nvmlDeviceGetGpuMaxPcieLinkGeneration),
     ):
-        add(out, f"{link}/pcie_gen/{name}", tell(lambda call=call: call(gpu)))
+        add(out, f"{link}/pcie_gen/{name}", tell(call, gpu))
     widths = f"{link}/link_widths"
     add(out, f"{widths}/max_link_width", f"{nvml.nvmlDeviceGetMaxPcieLinkWidth(gpu)}x")
     add(out, f"{widths}/current_link_width", f"{nvml.nvmlDeviceGetCurrPcieLinkWidth(gpu)}x")
-    add(out, "pci/replay_counter", tell(lambda: nvml.nvmlDeviceGetPcieReplayCounter(gpu)))
+    add(out, "pci/replay_counter", tell(nvml.nvmlDeviceGetPcieReplayCounter, gpu))
     for name, which in (("tx_util", 0), ("rx_util", 1)):
-        rate = tell(lambda which=which: nvml.nvmlDeviceGetPcieThroughput(gpu, which), "{} KB/s")
+        rate = tell(nvml.nvmlDeviceGetPcieThroughput, gpu, which, form="{} KB/s")
         add(out, f"pci/{name}", rate)
-    add(out, "fan_speed", tell(lambda: nvml.nvmlDeviceGetFanSpeed(gpu), "{} %"))
+    add(out, "fan_speed", tell(nvml.nvmlDeviceGetFanSpeed, gpu, form="{} %"))
     add(out, "compute_mode", {0: "Default", 3: "E. Process"}[nvml.nvmlDeviceGetComputeMode(gpu)])
 
 
@@ -103,9 +103,7 @@ def health(out: ElementTree.Element, gpu: Any) -> None:
     add(out, "ecc_mode/current_ecc", tell(lambda: ON[nvml.nvmlDeviceGetEccMode(gpu)[0]]))
     for span, volatile in (("volatile", 0), ("aggregate", 1)):
         for name, uncorrected in (("dram_correctable", 0), ("dram_uncorrectable", 1)):
-            count = tell(
-                lambda u=uncorrected, v=volatile: nvml.nvmlDeviceGetTotalEccErrors(gpu, u, v)
-            )
+            count = tell(nvml.nvmlDeviceGetTotalEccErrors, gpu, uncorrected, volatile)
             add(out, f"ecc_errors/{span}/{name}", count)
             add(out, f"ecc_errors/{span}/s{name[1:]}", "0" if count != "N/A" else "N/A")
     add(out, "ecc_errors/aggregate/sram_threshold_exceeded", tell(lambda: YES[exceeded(gpu)]))
@@ -147,10 +145,10 @@ def moving(out: ElementTree.Element, gpu: Any) -> None:
         ("encoder_util", nvml.nvmlDeviceGetEncoderUtilization),
         ("decoder_util", nvml.nvmlDeviceGetDecoderUtilization),
     ):
-        add(out, f"utilization/{name}", tell(lambda call=call: call(gpu)[0], "{} %"))
+        add(out, f"utilization/{name}", tell(call, gpu, form="{0[0]} %"))
     add(out, "temperature/gpu_temp", f"{nvml.nvmlDeviceGetTemperature(gpu, 0)} C")
     for name, which in (("max", 0), ("slow", 1), ("max_mem", 2)):
-        limit = tell(lambda which=which: nvml.nvmlDeviceGetTemperatureThreshold(gpu, which), "{} C")
+        limit = tell(nvml.nvmlDeviceGetTemperatureThreshold, gpu, which, form="{} C")
         add(out, f"temperature/gpu_temp_{name}_threshold", limit)
     add(out, "temperature/memory_temp", field(gpu, 82, "{} C"))
     add(out, "gpu_power_readings/average_power_draw", field(gpu, 185, "{:.2f} W", 1000))
@@ -163,7 +161,7 @@ def moving(out: ElementTree.Element, gpu: Any) -> None:
         ("max_clocks", nvml.nvmlDeviceGetMaxClockInfo),
     ):
         for name, which in (("graphics_clock", 0), ("sm_clock", 1), ("mem_clock", 2)):
-            clock = tell(lambda call=call, which=which: call(gpu, which), "{} MHz")
+            clock = tell(call, gpu, which, form="{} MHz")
             add(out, f"{group}/{name}", clock)
     fabric(out, gpu)
 

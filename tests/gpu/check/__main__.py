@@ -15,7 +15,7 @@ from pathlib import Path
 from .parts import PARTS, Outcome, Part, command_of, measure, run_here
 from .report import markdown, one_line
 from .section import Said
-from .setting import Setting
+from .setting import Setting, why_no_jobs
 
 TOTAL_SECONDS = 345.0
 SHORTEST_SECONDS = 5.0
@@ -29,6 +29,8 @@ def main(words: list[str] | None = None) -> int:
         return run_here(options.part, setting, options.into)
     options.folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
+    if any(part.runs_jobs for part in PARTS if part.name in options.parts):
+        options.no_jobs = why_no_jobs(options.python, options.device)
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="gputop-check-") as notes:
         for part in PARTS:
@@ -50,7 +52,14 @@ def _one(part: Part, options: argparse.Namespace, notes: Path, ends_at: float) -
 
 
 def _setting(options: argparse.Namespace, folder: Path, ends_at: float) -> Setting:
-    return Setting(folder.absolute(), options.python, options.device, options.watch, ends_at)
+    return Setting(
+        folder=folder.absolute(),
+        python=options.python,
+        device=options.device,
+        watch_seconds=options.watch,
+        ends_at=ends_at,
+        no_jobs=options.no_jobs,
+    )
 
 
 def _options() -> argparse.ArgumentParser:
@@ -75,6 +84,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--watch", type=float, default=12.0, metavar="SECONDS", help="of each job")
     parser.add_argument("--part", choices=names, help=argparse.SUPPRESS)
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--no-jobs", default="", help=argparse.SUPPRESS)
     parser.add_argument("--limit", type=float, default=60.0, help=argparse.SUPPRESS)
     return parser
 

@@ -18,8 +18,8 @@ _ASK_SECONDS = 30.0
 
 def run(setting: Setting, said: Section) -> None:
     """All of one healthy job, which must go on afterwards."""
-    if reason := setting.why_no_jobs():
-        said.skipped(f"{reason}: there is no job to ask")
+    if setting.no_jobs:
+        said.skipped(f"{setting.no_jobs}: there is no job to ask")
         return
     with Job("healthy", setting, probe=True) as job:
         try:

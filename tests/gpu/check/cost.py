@@ -18,8 +18,8 @@ LEAST_TIMED_STEPS = 20
 
 def run(setting: Setting, said: Section) -> None:
     """Both, where jobs run."""
-    if reason := setting.why_no_jobs():
-        said.skipped(f"{reason}: there is nothing to measure")
+    if setting.no_jobs:
+        said.skipped(f"{setting.no_jobs}: there is nothing to measure")
         return
     _short_steps(setting, said)
     if setting.device == "cpu":

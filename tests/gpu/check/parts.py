@@ -23,15 +23,16 @@ class Part(NamedTuple):
     """Its module here, whose ``run`` it is."""
     title: str
     limit_seconds: float
+    runs_jobs: bool = False
 
 
 PARTS = (
     Part("smi", "Every value beside nvidia-smi", 25.0),
     Part("calls", "Duration of each NVML call", 25.0),
     Part("screens", "The screens as text", 40.0),
-    Part("captures", "A profile and a memory snapshot", 45.0),
-    Part("cost", "Cost of the probe", 45.0),
-    Part("verdicts", "Verdicts on real jobs", 300.0),
+    Part("captures", "A profile and a memory snapshot", 45.0, runs_jobs=True),
+    Part("cost", "Cost of the probe", 45.0, runs_jobs=True),
+    Part("verdicts", "Verdicts on real jobs", 300.0, runs_jobs=True),
 )
 """In this order; the last takes what time is left."""
 
@@ -110,5 +111,5 @@ def command_of(part: Part, setting: Setting, file: Path, limit_seconds: float) -
         *(sys.executable, "-m", ".".join(package), "--part", part.name, "--into", str(file)),
         *("--folder", str(setting.folder), "--python", setting.python),
         *("--device", setting.device, "--watch", f"{setting.watch_seconds:g}"),
-        *("--limit", f"{limit_seconds:.1f}"),
+        *("--limit", f"{limit_seconds:.1f}", "--no-jobs", setting.no_jobs),
     ]

@@ -16,6 +16,7 @@ import psutil
 TORCH_SCRIPTS = Path(__file__).parents[1]
 """Scripts that a Python with torch runs, and that import nothing of ours."""
 PACKAGE = Path(__file__).parents[3] / "probes"
+_TORCH_SECONDS = 40.0
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,24 @@ class Setting:
     """For how long a job is watched before the verdict."""
     ends_at: float
     """Monotonic time at which this part is cut off."""
+    no_jobs: str = ""
+    """Why no job can run on the device; empty where they can."""
 
     @property
     def left_seconds(self) -> float:
         return self.ends_at - time.monotonic()
 
-    def why_no_jobs(self) -> str:
-        """Empty where jobs can run on the device."""
-        code = "import sys, torch; sys.exit(3 if torch.cuda.is_available() else 4)"
-        command = [self.python, "-c", code]
-        asked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-        if asked.returncode not in (3, 4):
-            return f"no torch here: {self.python} does not import it (GPUTOP_TORCH_PYTHON names one that does)"
-        return "no CUDA here" if asked.returncode == 4 and self.device == "cuda" else ""
+
+def why_no_jobs(python: str, device: str) -> str:
+    """Why no job can run on the device; empty where they can."""
+    code = "import sys, torch; sys.exit(3 if torch.cuda.is_available() else 4)"
+    try:
+        asked = ask([python, "-c", code], _TORCH_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{python} does not answer whether there is CUDA: {error}"
+    if asked.returncode not in (3, 4):
+        return f"{python} has no torch (GPUTOP_TORCH_PYTHON names one that has)"
+    return "no CUDA here" if asked.returncode == 4 and device == "cuda" else ""
 
 
 def gputop(*words: str) -> list[str]:

@@ -80,9 +80,9 @@ def _processes(subject: str, ours: Mapping[str, Any], gpu: Element) -> Iterator[
     here = {each["pid"]: each["memory_bytes"] for each in ours["processes"] or ()}
     there: dict[int, float | None] = {}
     for each in gpu.iter("process_info"):
-        pid, memory = told(each, "pid"), told(each, "used_memory")
-        if pid is not None:
-            there[int(pid)] = None if memory is None else float(memory.split()[0]) * MIB
+        number, memory = told(each, "pid"), told(each, "used_memory")
+        if number is not None:
+            there[int(number)] = None if memory is None else float(memory.split()[0]) * MIB
     room = Value("memory", VALUES[0].path, _PROCESS_SLACK, 0.02)
     for pid in sorted(here.keys() | there.keys()):
         known = pid in here and pid in there

@@ -94,12 +94,15 @@ def threshold(kind: str) -> Path:
         if text is not None:
             found: float | None = times(1)(text)
             return found
-        parts = [
-            times(1)(each) if (each := told(gpu, path)) is not None else None
+        texts = [
+            told(gpu, path)
             for path in ("temperature/gpu_temp", "temperature/gpu_temp_tlimit", margin)
         ]
-        here, left, at = parts
-        return here + left - at if None not in parts else None
+        numbers = [found for text in texts if text and (found := times(1)(text)) is not None]
+        if len(numbers) < len(texts):
+            return None
+        here, left, at = numbers
+        return float(here + left - at)
 
     return Path(f"{absolute} or {margin}", read)
 
