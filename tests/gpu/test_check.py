@@ -95,7 +95,8 @@ def test_all_agree(both: tuple[dict[str, Any], str]) -> None:
         ("81559 MiB", "81557 MiB", "memory_total_bytes", "differ"),
         ("<current_ecc>Enabled<", "<current_ecc>Disabled<", "ecc_enabled", "differ"),
         (">Hopper<", ">Ada Lovelace<", "architecture", "differ"),
-        ("sw_power_cap>Active", "sw_power_cap>Not Active", "throttle_reasons", "differ"),
+        ("sw_thermal_slowdown>Active", "sw_thermal_slowdown>No", "throttle_reasons", "differ"),
+        ("sw_power_cap>Active", "sw_power_cap>No", "throttle_reasons", "not judged"),
         ("<fan_speed>N/A<", "<fan_speed>30 %<", "fan_speed_ratio", "only there"),
         ("<serial>1650423010001<", "<serial>N/A<", "serial", "only here"),
         ("<pid>4100<", "<pid>4999<", "process 4999", "differ"),
@@ -163,15 +164,38 @@ def test_calls_are_timed_and_what_is_unsupported_is_told(machine: Machine, tmp_p
 
 @needs_torch
 def test_a_job_is_started_with_the_probe_and_asked(machine: Machine, tmp_path: Path) -> None:
-    report = tmp_path / "report.md"
-    words = ("--parts", "captures", "--device", "cpu", "--python", TORCH_PYTHON)
-    done = machine.check(*words, "--report", str(report), "--folder", str(tmp_path))
-    text = report.read_text()
-    assert "**Failed:**" not in text, text
+    into = tmp_path / "captures"
+    words = ("--device", "cpu", "--python", TORCH_PYTHON, "--limit", "60")
+    machine.check("--part", "captures", "--into", str(into), "--folder", str(tmp_path), *words)
+    said = section.read(into)
+    text = "\n".join(each.text for each in said if each.kind == "text")
+    assert [each.text for each in said if each.kind == "failure"] == []
     assert '"forward": "on"' in text
     assert "cpu_op" in text
-    assert done.returncode == 1, "a part that was not tried is no agreement"
-    assert "a memory snapshot is of CUDA's memory" in done.stdout
+    assert [each.text for each in said if each.kind == "skipped"] == [
+        "a memory snapshot is of CUDA's memory"
+    ]
+
+
+@needs_torch
+def test_jobs_are_watched_as_long_as_there_is_time(machine: Machine, tmp_path: Path) -> None:
+    into = tmp_path / "verdicts"
+    words = ("--device", "cpu", "--python", TORCH_PYTHON, "--watch", "1", "--limit", "10")
+    machine.check("--part", "verdicts", "--into", str(into), "--folder", str(tmp_path), *words)
+    said = section.read(into)
+    text = "\n".join(each.text for each in said if each.kind == "text")
+    assert "### healthy, with the probe: not judged\n\nExpected: nothing." in text
+    (late,) = (each.text for each in said if each.kind == "failure")
+    assert late.startswith("no time was left for input-bound (probe), launch-bound (probe)")
+    assert not [path for path in tmp_path.iterdir() if path.suffix in (".ready", ".gate")]
+
+
+def test_without_cuda_jobs_are_skipped_visibly(machine: Machine, tmp_path: Path) -> None:
+    report = tmp_path / "report.md"
+    words = ("--parts", "verdicts", "cost", "--python", "/bin/false")
+    done = machine.check(*words, "--report", str(report), "--folder", str(tmp_path))
+    assert done.returncode == 1
+    assert report.read_text().count("**Not tried:** /bin/false has no torch") == 2
 
 
 def _measured(code: str, folder: Path, limit: float = 20.0) -> parts.Outcome:

@@ -86,8 +86,7 @@ class Job:
 
     def end(self) -> None:
         """Kill it and all that it started."""
-        end_tree(self.pid)
-        self._process.wait()
+        end_tree(self._process)
         for file in (self._ready, self._gate):
             file.unlink(missing_ok=True)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -79,8 +82,9 @@ def measure(part: Part, command: list[str], file: Path, limit_seconds: float) ->
         except subprocess.TimeoutExpired:
             late = True
         finally:
-            end_tree(process.pid)
-            process.wait()
+            end_tree(process)
+            with suppress(ProcessLookupError):  # what it has started and left to nobody
+                os.killpg(process.pid, signal.SIGKILL)
     said = section.read(file)
     if late:
         said.append(Said("failure", f"cut off at its limit of {limit_seconds:.0f} s"))

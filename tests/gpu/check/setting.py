@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ TORCH_SCRIPTS = Path(__file__).parents[1]
 """Scripts that a Python with torch runs, and that import nothing of ours."""
 PACKAGE = Path(__file__).parents[3] / "probes"
 _TORCH_SECONDS = 40.0
+_DYING_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,17 @@ def ask(
     )
 
 
-def end_tree(pid: int) -> None:
-    """Kill a process and all that it started, the children that are sessions of their own too."""
-    try:
-        root = psutil.Process(pid)
-        below = root.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return
-    for process in [root, *below]:
-        try:
-            os.kill(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started, the children that are sessions of their own too.
+
+    One that is stuck in the driver is left behind: it would be waited for without end.
+    """
+    below: list[psutil.Process] = []
+    with suppress(psutil.NoSuchProcess):
+        below = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    for each in below:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_DYING_SECONDS)

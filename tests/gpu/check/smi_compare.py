@@ -13,6 +13,8 @@ from .smi_xml import MIB, told
 AGREE, DIFFER, ONLY_HERE, ONLY_THERE, NEITHER = "agree", "differ", "only here", "only there", "N/A"
 SHOWN = "not judged"
 WRONG = frozenset({DIFFER, ONLY_THERE})
+_FLICKER = frozenset({"gpu idle", "sw power cap"})
+"""Reasons for clocks that come and go many times a second."""
 _PROCESS_SLACK = 64 * MIB
 
 
@@ -100,7 +102,8 @@ def judge(ours: Any, theirs: Any, value: Value | None = None) -> str:
     if ours is None or theirs is None:
         return ONLY_THERE if ours is None else ONLY_HERE
     if isinstance(ours, list):
-        return AGREE if sorted(ours) == sorted(theirs) else DIFFER
+        other = set(ours) ^ set(theirs)
+        return AGREE if not other else SHOWN if other <= _FLICKER else DIFFER
     if isinstance(ours, str):
         return AGREE if ours.casefold() == theirs.casefold() else DIFFER
     slack, share = (value.slack, value.slack_share) if value is not None else (0.0, 0.0)

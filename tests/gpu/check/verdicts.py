@@ -30,9 +30,10 @@ class Case(NamedTuple):
 
 
 def cases() -> list[Case]:
-    """Those with the probe first: they have most to tell, should the time be up."""
-    with_probe = [Case(each.job, True, each.with_probe) for each in EXPECTED]
-    return with_probe + [Case(each.job, False, each.without) for each in EXPECTED]
+    """Those with the probe first, as they have most to tell; what may leave the GPU stuck comes last."""
+    ordered = [Case(each.job, True, each.with_probe) for each in EXPECTED]
+    ordered += [Case(each.job, False, each.without) for each in EXPECTED]
+    return sorted(ordered, key=lambda case: case.name.startswith("hung"))
 
 
 def run(setting: Setting, said: Section) -> None:
