@@ -130,6 +130,14 @@ def test_each_value_of_a_gpu_has_its_place(both: tuple[dict[str, Any], str]) -> 
     assert placed - set(both[0]["gpus"][0]) == set()
 
 
+def test_what_no_row_reads_is_listed(both: tuple[dict[str, Any], str]) -> None:
+    xml = both[1].replace(
+        "<fan_speed>", "<voltage><graphics_volt>885 mV</graphics_volt></voltage><fan_speed>"
+    )
+    assert "voltage/graphics_volt 885 mV" in smi_compare.unread(xml)
+    assert not [each for each in smi_compare.unread(xml) if each.startswith("pci/replay_counter")]
+
+
 def test_the_command_says_what_differs(machine: Machine, tmp_path: Path) -> None:
     report = tmp_path / "report.md"
     words = ("--parts", "smi", "--report", str(report), "--folder", str(tmp_path))
@@ -140,6 +148,7 @@ def test_the_command_says_what_differs(machine: Machine, tmp_path: Path) -> None
     assert done.returncode == 1, done.stderr
     text = report.read_text()
     assert text.count("**Failed:**") == 1
+    assert (tmp_path / "frame-idle.json").exists()
     assert "GPU 0 remapped_rows_uncorrected_total differ: gputop 0, nvidia-smi 3" in text
 
 

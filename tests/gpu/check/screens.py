@@ -14,7 +14,7 @@ from gputop.tui.app.app import GputopApp
 from gputop.tui.session.watch import Watch
 
 from .section import Section
-from .setting import Setting, ask
+from .setting import Setting, ask, gputop
 
 SIZES = ((80, 24), (200, 50))
 FIRST_SECONDS, NEXT_SECONDS = 3.0, 0.7
@@ -23,10 +23,14 @@ KEYS = {"main": "", "job": "2", "links": "3", "processes": "4", "stacks": "5", "
 
 def run(setting: Setting, said: Section) -> None:
     """Each size in a process of its own: a collector is started while there is one thread."""
+    for words in (("doctor",), ("--once",)):
+        done = ask(gputop(*words), setting.left_seconds / 4)
+        said.text(f"gputop {words[0]} (exit code {done.returncode}):")
+        said.block(done.stdout + done.stderr)
     package = __package__ or ""
     for columns, lines in SIZES:
-        words = [sys.executable, "-m", f"{package}.screens", str(columns), str(lines)]
-        done = ask(words, setting.left_seconds / 2)
+        command = [sys.executable, "-m", f"{package}.screens", str(columns), str(lines)]
+        done = ask(command, setting.left_seconds / 2)
         if done.returncode:
             said.failure(f"{columns}×{lines}: {done.stderr.strip()[-500:]}")
             continue

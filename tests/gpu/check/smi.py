@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .section import Section
 from .setting import Setting, ask, gputop
-from .smi_compare import AGREE, NEITHER, Row, compare
+from .smi_compare import AGREE, NEITHER, Row, compare, unread
 
 _QUERY = ("nvidia-smi", "-q", "-x")
 _LATEST_SECONDS = 1.0
@@ -33,7 +33,11 @@ def run(setting: Setting, said: Section) -> None:
     if shutil.which(_QUERY[0]) is None:
         said.skipped("there is no nvidia-smi here")
         return
-    tell(take(setting.left_seconds), said)
+    pair = take(setting.left_seconds)
+    keep(pair, setting, "idle")
+    tell(pair, said)
+    others = unread(pair.xml)
+    said.text(f"{len(others)} more that nvidia-smi tells of the first GPU: {'; '.join(others)}.")
 
 
 def take(seconds: float) -> Pair:
@@ -77,6 +81,12 @@ def _query(seconds: float) -> tuple[float, str]:
             f"nvidia-smi ended with {done.returncode}: {(done.stderr or done.stdout).strip()[:300]}"
         )
     return (began + time.time()) / 2, done.stdout
+
+
+def keep(pair: Pair, setting: Setting, name: str) -> None:
+    """Both as they were: the first answers of a driver make good fixtures."""
+    (setting.folder / f"frame-{name}.json").write_text(json.dumps(pair.frame), encoding="utf-8")
+    (setting.folder / f"nvidia-smi-{name}.xml").write_text(pair.xml, encoding="utf-8")
 
 
 def tell(pair: Pair, said: Section) -> None:

@@ -8,13 +8,15 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 from .smi_values import ONLY_GPUTOP, VALUES, Value
-from .smi_xml import MIB, told
+from .smi_xml import MIB, leaves, told
 
 AGREE, DIFFER, ONLY_HERE, ONLY_THERE, NEITHER = "agree", "differ", "only here", "only there", "N/A"
 SHOWN = "not judged"
 WRONG = frozenset({DIFFER, ONLY_THERE})
 _FLICKER = frozenset({"gpu idle", "sw power cap"})
 """Reasons for clocks that come and go many times a second."""
+_APART = ("supported_clocks/", "processes/", "mig_devices/", "clocks_")
+"""Groups that are compared otherwise, or are lists of what could be."""
 _PROCESS_SLACK = 64 * MIB
 
 
@@ -44,7 +46,7 @@ def compare(frame: Mapping[str, Any], xml: str) -> Iterator[Row]:
     Raises:
         ParseError: that is no XML.
     """
-    log = ElementTree.fromstring(xml[max(xml.find("<?xml"), 0) :])  # warnings may stand before it
+    log = _parsed(xml)
     for field in ("driver_version", "cuda_version"):
         theirs = told(log, field)
         yield Row("driver", field, frame[field], theirs, judge(frame[field], theirs), field)
@@ -60,11 +62,28 @@ def compare(frame: Mapping[str, Any], xml: str) -> Iterator[Row]:
         yield Row("GPU ?", "uuid", None, uuid, DIFFER, "no such GPU in gputop")
 
 
+def unread(xml: str) -> list[str]:
+    """What nvidia-smi tells of the first GPU and no row reads."""
+    gpu = _parsed(xml).find("gpu")
+    known = {place.split("/")[-1] for value in VALUES for place in value.path.places}
+    told_of = leaves(gpu) if gpu is not None else ()
+    return [
+        f"{path} {text}"
+        for path, text in told_of
+        if path.split("/")[-1] not in known and not path.startswith(_APART)
+    ]
+
+
+def _parsed(xml: str) -> Element:
+    """Warnings may stand before it."""
+    return ElementTree.fromstring(xml[max(xml.find("<?xml"), 0) :])
+
+
 def _of_gpu(subject: str, ours: Mapping[str, Any], gpu: Element) -> Iterator[Row]:
     for value in VALUES:
         here, there = ours.get(value.field), value.path.read(gpu)
         verdict = judge(here, there, value)
-        where = value.path.where
+        where = value.path.places[0]
         if here is None:
             where += f"; gputop: {ours['missing'].get(value.field, 'no reason given')}"
         yield Row(subject, value.field, here, there, verdict, where)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
@@ -20,7 +20,7 @@ Convert = Callable[[str], Any]
 class Path(NamedTuple):
     """Where in a GPU's element a value stands, and how it is read."""
 
-    where: str
+    places: tuple[str, ...]
     read: Callable[[Element], Any]
 
 
@@ -40,7 +40,7 @@ def first(*paths: str, convert: Convert) -> Path:
                 return convert(text)
         return None
 
-    return Path(paths[0], read)
+    return Path(paths, read)
 
 
 def total(*paths: str, convert: Convert | None = None) -> Path:
@@ -51,7 +51,7 @@ def total(*paths: str, convert: Convert | None = None) -> Path:
         found = [number(text) for path in paths if (text := told(gpu, path)) is not None]
         return sum(found) if found else None
 
-    return Path(" + ".join(paths), read)
+    return Path(paths, read)
 
 
 def times(unit: float) -> Convert:
@@ -89,22 +89,21 @@ def threshold(kind: str) -> Path:
     absolute = f"temperature/gpu_temp_{kind}_threshold"
     margin = f"temperature/gpu_temp_{kind}_tlimit_threshold"
 
+    distances = ("temperature/gpu_temp", "temperature/gpu_temp_tlimit", margin)
+
     def read(gpu: Element) -> float | None:
         text = told(gpu, absolute)
         if text is not None:
             found: float | None = times(1)(text)
             return found
-        texts = [
-            told(gpu, path)
-            for path in ("temperature/gpu_temp", "temperature/gpu_temp_tlimit", margin)
-        ]
+        texts = [told(gpu, path) for path in distances]
         numbers = [found for text in texts if text and (found := times(1)(text)) is not None]
         if len(numbers) < len(texts):
             return None
         here, left, at = numbers
         return float(here + left - at)
 
-    return Path(f"{absolute} or {margin}", read)
+    return Path((absolute, *distances), read)
 
 
 def reasons(meanings: dict[str, str]) -> Path:
@@ -119,4 +118,15 @@ def reasons(meanings: dict[str, str]) -> Path:
                 return sorted(meanings.get(name, name) for name in names)
         return None
 
-    return Path("clocks_event_reasons", read)
+    return Path(("clocks_event_reasons", "clocks_throttle_reasons"), read)
+
+
+def leaves(element: Element, above: str = "") -> Iterator[tuple[str, str]]:
+    """Path and text of all that is told below it."""
+    for child in element:
+        path = f"{above}{child.tag}"
+        text = (child.text or "").strip()
+        if len(child):
+            yield from leaves(child, f"{path}/")
+        elif text not in NOTHING:
+            yield path, text

@@ -127,4 +127,6 @@ def _rows(findings: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
 def _compare_under_load(setting: Setting, said: Section) -> None:
     if setting.device == "cuda" and shutil.which("nvidia-smi"):
         said.text("### Every value beside nvidia-smi, with that job on the GPU")
-        smi.tell(smi.take(min(15.0, setting.left_seconds)), said)
+        pair = smi.take(min(15.0, setting.left_seconds))
+        smi.keep(pair, setting, "loaded")
+        smi.tell(pair, said)
