@@ -75,7 +75,10 @@ def identity(out: ElementTree.Element, gpu: Any, bus: str) -> None:
     add(out, "display_mode", DEPRECATED)
     add(out, "persistence_mode", tell(lambda: ON[nvml.nvmlDeviceGetPersistenceMode(gpu)]))
     add(out, "mig_mode/current_mig", tell(lambda: ON[nvml.nvmlDeviceGetMigMode(gpu)[0]]))
-    add(out, "mig_devices", "None")
+    instances = add(out, "mig_devices", "None")
+    for index in range(nvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+        if tell(nvml.nvmlDeviceGetMigDeviceHandleByIndex, gpu, index) != "N/A":
+            ElementTree.SubElement(instances, "mig_device")
     add(out, "serial", tell(nvml.nvmlDeviceGetSerial, gpu))
     add(out, "uuid", nvml.nvmlDeviceGetUUID(gpu))
     add(out, "minor_number", nvml.nvmlDeviceGetMinorNumber(gpu))
@@ -126,21 +129,25 @@ def exceeded(gpu: Any) -> int:
     return int(status.bThresholdExceeded)
 
 
+def mebibytes(call: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> str:
+    return f"{getattr(call(*arguments), name) // MIB} MiB"
+
+
 def moving(out: ElementTree.Element, gpu: Any) -> None:
     add(out, "performance_state", f"P{nvml.nvmlDeviceGetPerformanceState(gpu)}")
     bits = nvml.nvmlDeviceGetCurrentClocksEventReasons(gpu)
     for bit, name in REASONS:
         active = "Active" if bits & bit else "Not Active"
         add(out, f"clocks_event_reasons/clocks_event_reason_{name}", active)
-    memory = nvml.nvmlDeviceGetMemoryInfo(gpu, nvml.nvmlMemory_v2)
     for name in ("total", "reserved", "used", "free"):
-        add(out, f"fb_memory_usage/{name}", f"{getattr(memory, name) // MIB} MiB")
-    bar1 = nvml.nvmlDeviceGetBAR1MemoryInfo(gpu)
-    add(out, "bar1_memory_usage/total", f"{bar1.bar1Total // MIB} MiB")
-    add(out, "bar1_memory_usage/used", f"{bar1.bar1Used // MIB} MiB")
-    rates = nvml.nvmlDeviceGetUtilizationRates(gpu)
-    add(out, "utilization/gpu_util", f"{rates.gpu} %")
-    add(out, "utilization/memory_util", f"{rates.memory} %")
+        room = tell(mebibytes, nvml.nvmlDeviceGetMemoryInfo, (gpu, nvml.nvmlMemory_v2), name)
+        add(out, f"fb_memory_usage/{name}", room)
+    for name in ("Total", "Used"):
+        room = tell(mebibytes, nvml.nvmlDeviceGetBAR1MemoryInfo, (gpu,), f"bar1{name}")
+        add(out, f"bar1_memory_usage/{name.lower()}", room)
+    for name in ("gpu", "memory"):
+        share = tell(nvml.nvmlDeviceGetUtilizationRates, gpu, form=f"{{0.{name}}} %")
+        add(out, f"utilization/{name}_util", share)
     for name, call in (
         ("encoder_util", nvml.nvmlDeviceGetEncoderUtilization),
         ("decoder_util", nvml.nvmlDeviceGetDecoderUtilization),
