@@ -35,10 +35,13 @@ class Column:
 
     def put(self, moment: int, value: float | None) -> None:
         """Its value at the newest moment. At those since the last one it was missing."""
-        self.put_missing_until(moment)
-        place = moment - self.start
-        # Whoever is listed twice in one frame has one value all the same.
-        self.values[place:] = array("d", [_NAN if value is None else value])
+        values, place = self.values, moment - self.start
+        if place > len(values):
+            values.extend([_NAN] * (place - len(values)))
+        if place == len(values):
+            values.append(_NAN if value is None else value)
+        else:  # whoever is listed twice in one frame has one value all the same
+            values[place] = _NAN if value is None else value
 
     def put_missing_until(self, moment: int) -> None:
         """At the moments before this one that it has no value of, it was missing."""

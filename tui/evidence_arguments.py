@@ -73,7 +73,7 @@ def add_capture(add: Callable[..., Any], add_viewing: Callable[..., None]) -> No
         "--from",
         dest="before",
         metavar="NAME",
-        help="take the ten minutes before from this recording of this node, which may go on (none are in it)",
+        help="take the ten minutes before from this recording of this node (the one that goes on, if any)",
     )
     capture.add_argument(
         "--for",

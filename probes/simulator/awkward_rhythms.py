@@ -94,7 +94,7 @@ LOADS_WEIGHTS = Scenario(
     onset_seconds=-119.0,
     job_seconds=125.0,
     stages=(
-        everyone(-119.0, Pace(pause=240.0, pause_phase="startup")),
+        everyone(-119.0, Pace(pause=249.0, pause_phase="startup")),
         everyone(130.0, Pace()),
     ),
     overlays=(_not_yet,),

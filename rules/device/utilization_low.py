@@ -4,11 +4,15 @@ from ...probes.model.frame import Frame
 from ...probes.model.gpu_frames import GpuFrame
 from ..finding import Evidence, Severity, Verdict, against_peers, compared
 from ..rule import GpuRule, Scene, Threshold, gpu_subject, median_of, peers_of, rank_on
+from ..series import Series
 from ..serving import serves
 from ._activity import BUSY_RATIO, LOW_SM_RATIO, Activity, activity
 from ._surroundings import look_around
 
 _RECENT_SECONDS = 10.0
+_NOTHING_RATIO = 0.02
+"""Of no step since the window began; one leaves more."""
+_PEGGED_CORES = 0.9
 _ALIKE_RATIO = 0.1
 """Peers that differ by less are like it."""
 _UNFILLED_NAME = "SM activity low"
@@ -55,6 +59,12 @@ class UtilizationLow(GpuRule):
         "startup_seconds": Threshold(
             120.0, "seconds", "ours; without a probe a new rank is still loading"
         ),
+        "loading_seconds": Threshold(
+            600.0, "seconds", "ours; weights and compilation of large models take minutes"
+        ),
+        "compile_seconds": Threshold(
+            120.0, "seconds", "ours; without a probe one of a rank at work is not told from a loss"
+        ),
     }
     settled_only = True
     explains = ("HW211",)
@@ -71,6 +81,12 @@ class UtilizationLow(GpuRule):
             )
         if self._young(gpu, scene.frame):
             return Verdict(subject=subject, holds=None, unknown_because="its rank has just started")
+        if self._between_steps(gpu, scene):
+            return Verdict(
+                subject=subject,
+                holds=None,
+                unknown_because="no kernel runs while its rank computes: it may load or compile",
+            )
         window = self.limit["window_seconds"]
         long = activity(gpu, scene.history, window)
         severity = self._severity(long)
@@ -127,6 +143,39 @@ class UtilizationLow(GpuRule):
             return False
         age = frame.monotonic_seconds - rank.start_time_seconds
         return 0.0 <= age < self.limit["startup_seconds"]
+
+    def _between_steps(self, gpu: GpuFrame, scene: Scene) -> bool:
+        """No probe tells the phase, no GPU of the job does anything, and the rank's own process fills a core.
+
+        So it is while weights load and graphs compile; slow steps let kernels run in between.
+        """
+        rank = rank_on(gpu, scene.frame)
+        if rank is None or rank.phase is not None:
+            return False
+        window = self.limit["window_seconds"]
+        cores = scene.history.process(rank.pid, "cpu_cores").mean(window)
+        if cores is None or cores < _PEGGED_CORES:
+            return False
+        if not all(
+            _nothing(_utilization(each, scene), window) for each in peers_of(gpu, scene.frame)
+        ):
+            return False
+        seen = _utilization(gpu, scene)
+        age = scene.frame.monotonic_seconds - rank.start_time_seconds
+        is_new = 0.0 <= age < self.limit["loading_seconds"]
+        limit = self.limit["loading_seconds" if is_new else "compile_seconds"]
+        return _nothing(seen, window) and not (
+            seen.covered(limit) >= limit - _RECENT_SECONDS and _nothing(seen, limit)
+        )
+
+
+def _utilization(gpu: GpuFrame, scene: Scene) -> Series:
+    return scene.history.gpu(gpu.index, "utilization_ratio")
+
+
+def _nothing(seen: Series, seconds: float) -> bool:
+    values = seen.window(seconds)
+    return bool(values) and max(values) <= _NOTHING_RATIO
 
 
 def _differs(value: float | None, peers: float | None) -> bool:

@@ -14,6 +14,7 @@ from ..rule import (
     peers_of,
     rank_on,
 )
+from ..serving import serves
 from ._activity import Activity, activity
 from ._spinning import SPINNING, idle_inside, links_silent, power_flat
 
@@ -36,7 +37,8 @@ class UtilizationWithoutWork(GpuRule):
         Look for the GPU or rank of the same job that is not like this one: idle, lost, or busy
         with something else. That one is the culprit; the spinning ones are the victims. Where no
         process is on the GPU, its memory is empty and it draws what an idle one does, the counter
-        is stuck, and no job is at fault. Small memory-bound kernels and inference decode look alike, but their power and links move.
+        is stuck, and no job is at fault. Small memory-bound kernels and inference decode look
+        alike, but their power and links move; of a server it is information.
     Mitigation:
         Find out what the odd rank waits for (its stack, its input, its GPU). If none is odd,
         suspect the network. Before killing the job, keep its evidence: stacks of all ranks, and
@@ -82,7 +84,7 @@ class UtilizationWithoutWork(GpuRule):
         return Verdict(
             subject=subject,
             holds=True,
-            severity="error" if spins else "warning",
+            severity="error" if spins else "info" if serves(gpu, scene.frame) else "warning",
             confidence=0.9 if spins else 0.6,
             evidence=self._evidence(seen, flat, silent),
             next_step=self._step(gpu, spins, scene),

@@ -11,7 +11,6 @@ import pytest
 from gputop.probes.model.frame import Frame, ProbeFrame
 from gputop.probes.model.rank_history import RankHistory
 from gputop.probes.model.rank_readings import ThreadReading, ThreadsReading
-from gputop.probes.simulator import SCENARIOS
 from gputop.rules.catalogue import make_rules
 from gputop.rules.engine import Engine
 from gputop.rules.history import History
@@ -24,6 +23,7 @@ from support.rules_scenes import (
     frames,
     play,
 )
+from support.scenarios import FAULTS, PLAIN
 from support.scene_readings import BEGAN, GPUS, probe, rank_pid
 
 OTHER_METHODS = {
@@ -35,7 +35,7 @@ OTHER_METHODS = {
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", FAULTS)
 def test_what_is_not_found_without_probes_is_said_not_to_be_looked_for(scenario: str) -> None:
     without = replay(scenario, probes=False)
     not_evaluated = {rule.id for rule in without.last.not_evaluated}
@@ -66,8 +66,8 @@ def all_wait(second: float) -> Changes:
 
 
 def scenes() -> Iterator[tuple[Frame, History]]:
-    """Moments of all scenarios, and of a job that hangs in a collective."""
-    for scenario in SCENARIOS:
+    """Moments of scenarios, and of a job that hangs in a collective."""
+    for scenario in PLAIN:
         engine = Engine(())
         for frame in replay(scenario).frames:
             engine.judge(frame)

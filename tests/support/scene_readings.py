@@ -108,6 +108,8 @@ IDLE: Mapping[str, Any] = {
     "sm_active_ratio": 0.0,
     "power_watts": 118.0,
 }
+LOW: Mapping[str, Any] = {"utilization_ratio": 0.3, "sm_active_ratio": 0.25, "power_watts": 210.0}
+"""Kernels run, and much of the time none."""
 """A GPU whose rank gives it nothing to do."""
 
 

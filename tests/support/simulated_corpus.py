@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 
+from msgspec.structs import replace
+
 from gputop.probes.derive.cache import DeriveCache
 from gputop.probes.derive.frame import derive
-from gputop.probes.model.frame import Frame
 from gputop.probes.simulator import SCENARIOS, Scenario, SimulatedNode
 from gputop.rules.catalogue import RULES, make_rules
 from gputop.rules.engine import Engine
@@ -27,7 +28,7 @@ from truth.statistics import Share
 BEFORE_SECONDS = 120.0
 """Before elapsed 0, as a demonstration shows at once."""
 MINUTES = 10.0
-LOOK_SECONDS = 4.0
+LOOK_SECONDS = 5.0
 """A look costs 6 ms whatever lies between two of them."""
 _UNEVEN_RATIO = 0.35
 """Looks come so much earlier or later: in step with the job's they would see the same part of each of its."""
@@ -91,8 +92,14 @@ def told(finding: Finding) -> tuple[str, str, str]:
 
 
 @cache
-def watched(name: str, minutes: float = MINUTES, look_seconds: float = LOOK_SECONDS) -> Outcome:
-    """Watch the scenario for so long."""
+def watched(
+    name: str,
+    minutes: float = MINUTES,
+    look_seconds: float = LOOK_SECONDS,
+    *,
+    probes: bool = True,
+) -> Outcome:
+    """Watch the scenario for so long, without what its probes tell if need be."""
     scenario = SCENARIOS[name]
     outcome = Outcome(scenario)
     expected = {*scenario.finds, *scenario.beside}
@@ -105,7 +112,8 @@ def watched(name: str, minutes: float = MINUTES, look_seconds: float = LOOK_SECO
         for number in range(math.ceil(minutes * 60.0 / look_seconds)):
             early = chance.uniform(-_UNEVEN_RATIO, _UNEVEN_RATIO)
             elapsed = (number + early) * look_seconds - BEFORE_SECONDS
-            frame = _next(frame, node, elapsed, look_seconds, cache_)
+            sample = node.sample_at(elapsed, look_seconds)
+            frame = derive(frame, sample if probes else replace(sample, probes=()), cache_)
             active = [each for each in engine.judge(frame).active if _counts(each, scenario)]
             assert not engine.broken, (name, engine.broken)
             now = {_key(each) for each in active if each.explained_by is None}
@@ -129,12 +137,6 @@ def watched(name: str, minutes: float = MINUTES, look_seconds: float = LOOK_SECO
         outcome.place = kinds.index(scenario.finds[0]) + 1
     outcome.gone = tuple(each for each in scenario.beside if each not in kinds)
     return outcome
-
-
-def _next(
-    frame: Frame | None, node: SimulatedNode, elapsed: float, interval: float, cache_: DeriveCache
-) -> Frame:
-    return derive(frame, node.sample_at(elapsed, interval), cache_)
 
 
 @dataclass(frozen=True)

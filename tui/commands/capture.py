@@ -24,7 +24,7 @@ from .capsule.contents import MANIFEST, README, RECORDING, Contents
 from .capsule.job_evidence import add_flight_recorders, add_logs, add_memory_snapshots
 from .capsule.live_look import LiveLook
 from .capsule.pages import add_pages
-from .capsule.past import Whole, entries_before
+from .capsule.past import Whole, entries_before, recording_that_goes_on
 from .diagnose import has_ended, why_no_job
 from .live import make_feed
 from .recorded import opened
@@ -67,6 +67,8 @@ def _captured(
     asked = live.asked
     if asked is not None and not live.jobs:
         raise FeedError(has_ended(asked) if asked.ended else why_no_job(asked, live.frame))
+    if not options.before and options.scenario is None:
+        options.before = recording_that_goes_on()
     before = entries_before(options.before, live.samples[0]) if options.before else []
     redactor = Redactor() if options.redact else None
     pids = [rank.pid for rank in live.ranks()]
@@ -111,7 +113,9 @@ def _add_recording(
         contents.miss("the ten minutes before", "the recording has nothing of them")
     else:
         contents.notes.append(f"It holds {looked}.")
-        why = "no recording was named (--from NAME, made by gputop record)"
+        why = (
+            "no recording goes on (gputop record NAME makes one), and none was named (--from NAME)"
+        )
         contents.miss("the ten minutes before", why)
     about = "what was read, each second: gputop replay shows it as if it were now"
     contents.add(RECORDING, about, whole.recording())

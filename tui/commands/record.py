@@ -26,7 +26,7 @@ def record(feed: Feed, engine: Engine, options: Namespace) -> int:
     """Until it is interrupted, or the time is over; returns the exit code."""
     name = Path(options.recording)
     try:
-        lock = None if feed.simulated else NodeLock(f"to {name.absolute()}")
+        lock = None if feed.simulated else NodeLock(name)
         recorder = Recorder(name, options.max_size, options.keep)
     except RecordingError as error:
         feed.close()

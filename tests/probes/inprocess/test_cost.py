@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 LIMIT = 0.01
 
-BUSY = """
+SOON = """
+from inprocess import cost
+cost.WINDOW_SECONDS = 1.5
+"""
+"""Costs are reckoned more often, so that a test need not wait for it."""
+BUSY = f"""{SOON}
 import gc
 say("in")
 while True:  # each collection calls the hook twice, and takes next to no time itself
@@ -66,7 +71,7 @@ def test_a_hook_that_costs_too_much_goes_and_says_why() -> None:
 AGAIN = """
 import gc
 from inprocess import cost
-cost.RETRY_SECONDS, cost.WINDOW_SECONDS = 2.0, 3.0
+cost.RETRY_SECONDS, cost.WINDOW_SECONDS = 2.0, 1.0
 gc_hook = gputop.active().instruments["gc"]
 say("in")
 seen = []
@@ -92,11 +97,13 @@ def test_a_hook_that_went_off_is_tried_again_and_later_each_time() -> None:
             "off 4 s",
             "on on",
         ]
-        time.sleep(7)
+        time.sleep(4)
         assert reading_of(running.pid).instruments["gc"] == "on", "it is cheap now"
 
 
-STEPPING = """
+STEPPING = (
+    SOON
+    + """
 import gc
 say("in")
 end = time.monotonic() + {seconds}
@@ -109,13 +116,14 @@ while time.monotonic() < end:
 say("done")
 time.sleep(60)
 """
+)
 
 
 def test_a_job_that_is_stopped_again_and_again_keeps_all_hooks() -> None:
     """Each stop falls into some batch: the processor time of its calls is none the longer."""
-    with job(STEPPING.format(seconds=16)) as running:
+    with job(STEPPING.format(seconds=6)) as running:
         assert running.line() == "in"
-        end = time.monotonic() + 15
+        end = time.monotonic() + 5
         while time.monotonic() < end:
             os.kill(running.pid, signal.SIGSTOP)
             time.sleep(0.02)
@@ -133,7 +141,7 @@ def test_a_job_beside_busy_neighbors_keeps_all_hooks() -> None:
         for _ in range(6)
     ]
     try:
-        with job(STEPPING.format(seconds=14), before=("taskset", "-c", "0")) as running:
+        with job(STEPPING.format(seconds=5), before=("taskset", "-c", "0")) as running:
             assert running.line() == "in"
             assert running.line() == "done"
             reading = reading_of(running.pid)

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from gputop.probes.recording.lock import NodeLock
+from gputop.probes.recording.lock import NodeLock, running_recording
 from gputop.probes.recording.segment import RecordingError
 
 CODE = """
 import time
+from pathlib import Path
 from gputop.probes.recording.lock import NodeLock
-lock = NodeLock("to one")
+lock = NodeLock(Path("/one"))
 print("ready", flush=True)
 time.sleep(600)
 """
@@ -37,12 +38,14 @@ def test_the_second_is_refused_until_the_first_has_ended(memory: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE) as first:
         assert first.stdout is not None
         assert first.stdout.readline() == b"ready\n"
-        with pytest.raises(RecordingError, match=rf"recorded already \(pid {first.pid}, to one\)"):
-            NodeLock("to two")
+        with pytest.raises(RecordingError, match=rf"recorded already \(pid {first.pid}, to /one\)"):
+            NodeLock(Path("/two"))
+        assert running_recording() == Path("/one")
         first.kill()
-    with NodeLock("to two"):
+    assert running_recording() is None
+    with NodeLock(Path("/two")):
         pass
-    NodeLock("to three").close()
+    NodeLock(Path("/three")).close()
 
 
 def test_without_a_place_for_it_nothing_is_locked(
@@ -52,5 +55,5 @@ def test_without_a_place_for_it_nothing_is_locked(
         return ["/nowhere/gputop"]
 
     monkeypatch.setattr("gputop.probes.recording.lock.candidates", nowhere)
-    with NodeLock("to one"), NodeLock("to two"):
+    with NodeLock(Path("/one")), NodeLock(Path("/two")):
         pass

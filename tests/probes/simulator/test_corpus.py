@@ -11,7 +11,7 @@ from gputop.probes.simulator import SCENARIOS
 from gputop.rules.catalogue import RULES
 
 from support.scenarios import FAULTS, HEALTHY
-from support.simulated_corpus import watched
+from support.simulated_corpus import LOOK_SECONDS, watched
 
 KNOWN = {
     "elastic-restart": "the end of all ranks is an error until they train again, and information from then on"
@@ -21,9 +21,9 @@ FADES = {
     "congested-infiniband": "a full counter tells nothing new: what it said counts for five minutes"
 }
 """Faults of which the last look has the symptom alone, and why."""
-SOON_SECONDS = 76.0
+SOON_SECONDS = 72.0 + 2 * LOOK_SECONDS
 SLOWER_SECONDS = {
-    "outlier-steps": 95.0,  # one step in eight: so many steps are to be seen
+    "outlier-steps": 100.0,  # one step in eight: so many steps are to be seen
     "load-imbalance": 85.0,  # each rank has to be the last one in turn
     "loader-stalls": 85.0,  # every fourth step: so many steps are to be seen
     "no-tensor-cores": 110.0,  # a minute of a mean, and a minute of start-up
@@ -36,6 +36,14 @@ SLOWER_SECONDS = {
 @pytest.mark.unmeasured
 def test_a_healthy_run_is_left_alone(name: str) -> None:
     outcome = watched(name)
+    assert bool(outcome.alarms) == (name in KNOWN), outcome.alarms
+    assert not outcome.roots and not outcome.flaps
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+@pytest.mark.unmeasured
+def test_a_healthy_run_is_left_alone_without_probes(name: str) -> None:
+    outcome = watched(name, look_seconds=8.0, probes=False)
     assert bool(outcome.alarms) == (name in KNOWN), outcome.alarms
     assert not outcome.roots and not outcome.flaps
 

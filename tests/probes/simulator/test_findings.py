@@ -60,7 +60,7 @@ def test_evidence_is_shown_beside_the_threshold_that_it_was_judged_by() -> None:
     """Not beside another number that the screen would show as the reason."""
     seen: set[tuple[str, str]] = set()
     for scenario in FAULTS:
-        for finding in every_finding(scenario, 4):
+        for finding in every_finding(scenario, 6):
             declared = SEVERITIES[finding.id]
             assert finding.severity in declared, (finding.id, finding.severity)
             for evidence in finding.evidence:

@@ -44,7 +44,7 @@ _GPU = st.fixed_dictionaries(
     }
 )
 _MOMENT = st.tuples(
-    st.floats(0.0, 100.0),
+    st.just(0.0) | st.floats(0.001, 100.0),
     st.lists(_RANK, max_size=3),
     st.lists(_GPU, min_size=1, max_size=3),
     st.booleans(),

@@ -12,9 +12,7 @@ from support.rules_scenes import (
     evidence,
     play,
 )
-from support.scene_readings import BEGAN, GPUS, IDLE, SPINNING, probe, rank_pid, worker_pid
-
-LOW: dict[str, Any] = {"utilization_ratio": 0.3, "sm_active_ratio": 0.25, "power_watts": 210.0}
+from support.scene_readings import BEGAN, GPUS, IDLE, LOW, SPINNING, probe, rank_pid, worker_pid
 
 
 def resting(second: float, **more: Any) -> dict[str, Any]:
@@ -120,6 +118,43 @@ def test_but_not_for_ever() -> None:
 def test_a_rank_that_has_just_started_still_loads() -> None:
     young = {rank_pid(3): {"start_time_seconds": BEGAN - 30}}
     assert "HW210" not in play(always(gpus={3: LOW}, processes=young), 60).ever()
+
+
+def computes(second: float) -> dict[str, Any]:
+    """Counters of a rank whose own process fills a core."""
+    return {"cpu_seconds": 1000.0 + 0.98 * second}
+
+
+def test_without_a_probe_a_rank_that_computes_beside_an_idle_gpu_may_load_or_compile() -> None:
+    young = BEGAN - 130
+
+    def loads(second: float) -> Changes:
+        changed = {"start_time_seconds": young, **computes(second)}
+        return Changes(every_gpu=IDLE, processes={rank_pid(rank): changed for rank in range(GPUS)})
+
+    def compiles(second: float) -> Changes:
+        changed = {rank_pid(rank): computes(second) for rank in range(GPUS)}
+        return Changes(every_gpu=IDLE if second >= 20 else {}, processes=changed)
+
+    assert "HW210" not in play(loads, 400).ever()
+    assert "HW210" not in play(compiles, 130).ever()
+    assert "HW210" in play(compiles, 200).ids(), "it takes long for that"
+
+
+def test_one_that_the_others_work_or_wait_without_is_judged() -> None:
+    def script(second: float) -> Changes:
+        return Changes(gpus={3: IDLE}, processes={rank_pid(3): computes(second)})
+
+    assert play(script, 60).one("HW210").subject.gpu == 3
+
+
+def test_steps_that_leave_the_gpu_idle_are_neither() -> None:
+    def script(second: float) -> Changes:
+        return Changes(
+            gpus={3: IDLE if second % 4 < 3 else LOW}, processes={rank_pid(3): computes(second)}
+        )
+
+    assert "HW210" in play(script, 60).ids()
 
 
 def test_the_probe_tells_that_a_young_rank_trains_already() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from support.rules_scenes import (
     evidence,
     play,
 )
-from support.scene_readings import GPUS, IDLE, SPINNING, probe
+from support.scene_readings import GPUS, IDLE, SPINNING, probe, rank_pid
 
 
 def test_spinning_in_a_collective() -> None:
@@ -45,6 +46,17 @@ def test_without_work_by_power_alone() -> None:
 def moving_power(second: float) -> Changes:
     watts = 141.0 + 30 * (second % 2)
     return Changes(every_gpu={**SPINNING, "power_watts": watts})
+
+
+def test_of_a_server_small_kernels_are_information() -> None:
+    """Decoding fills little of the chip by nature."""
+
+    def script(second: float) -> Changes:
+        server = {"command": ("python", "-m", "vllm.entrypoints.openai.api_server", "--model", "m")}
+        return replace(moving_power(second), processes={rank_pid(3): server})
+
+    severities = {each.subject.gpu: each.severity for each in play(script, 31).all("HW211")}
+    assert severities[3] == "info" and severities[4] == "warning"
 
 
 def test_one_witness_is_no_error() -> None:

@@ -13,7 +13,7 @@ from support.rules_scenes import (
     evidence,
     play,
 )
-from support.scene_readings import BEGAN, IDLE
+from support.scene_readings import BEGAN, LOW
 
 
 def swapping(rate: float, **more: Any) -> Script:
@@ -48,7 +48,7 @@ def test_not_swapping_in(script: Script) -> None:
 def test_swapping_in_explains_low_utilization() -> None:
     def script(second: float) -> Changes:
         changes = swapping(5e6)(second)
-        changes.every_gpu = IDLE
+        changes.every_gpu = LOW
         return changes
 
     found = play(script, 45).all("HW210")

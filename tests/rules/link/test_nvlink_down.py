@@ -11,7 +11,7 @@ from support.rules_scenes import (
     evidence,
     play,
 )
-from support.scene_readings import IDLE
+from support.scene_readings import LOW
 
 
 def test_links_in_good_health() -> None:
@@ -59,7 +59,7 @@ def test_an_nvlink_that_is_up_again_is_no_longer_reported() -> None:
 
 
 def test_an_nvlink_down_explains_a_gpu_with_little_to_do() -> None:
-    played = play(linked(lambda second: {"down": (4,)} if second >= 1 else {}, every_gpu=IDLE), 45)
+    played = play(linked(lambda second: {"down": (4,)} if second >= 1 else {}, every_gpu=LOW), 45)
     (on_three,) = [each for each in played.all("HW210") if each.subject.gpu == 3]
     assert on_three.explained_by is not None
     assert on_three.explained_by.id == "LNK503"

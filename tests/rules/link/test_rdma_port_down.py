@@ -6,7 +6,7 @@ from typing import Any
 
 from support.rdma_scenes import from_second, ports
 from support.rules_scenes import Changes, evidence, play
-from support.scene_readings import IDLE, port
+from support.scene_readings import LOW, port
 
 
 def healthy(_: float) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_port_that_went_once_and_is_back() -> None:
 
 def test_a_port_that_is_down_explains_why_gpus_wait() -> None:
     odd = from_second(0.5, state="down")
-    played = play(ports(odd, every_gpu=IDLE), 45)
+    played = play(ports(odd, every_gpu=LOW), 45)
     low = played.all("HW210")
     assert low
     assert {each.explained_by and each.explained_by.id for each in low} == {"LNK506"}

@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ import pytest
 from gputop.probes.recording.recording import Recording
 
 from support.own_signals import own_signals
+from support.terminal import wait_until
 
 SECRET = "hunter2-s3cr3t-key"
 TRAIN = """
@@ -45,6 +47,14 @@ for rank in $(seq 0 $((WORLD_SIZE - 1))); do
 done
 wait
 """
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where pages and the lock of a recording lie: no recording of another test is found."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", folder)
+        yield
 
 
 @contextmanager
@@ -109,8 +119,12 @@ def test_of_a_running_job_all_that_a_colleague_needs(tmp_path: Path) -> None:
     with job(tmp_path) as pids:
         command = [sys.executable, "-m", "gputop", "record", "rec", str(pids[0]), "-i", "0.5"]
         with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) as recorder:
-            time.sleep(13.0)  # a block is on the disk after ten
-            words = (str(pids[1]), "--from", "rec", "--for", "5", "-o", "hang.zip")
+            wait_until(
+                lambda: any(each.stat().st_size for each in tmp_path.glob("rec*.gtop")),
+                LONG_SECONDS,
+                "a block is on the disk, which it is after ten seconds",
+            )
+            words = (str(pids[1]), "--for", "5", "-o", "hang.zip")  # it finds the recording
             done = capture(*words, folder=tmp_path)
             recorder.terminate()
     assert done.returncode == 0, done.stderr
@@ -178,7 +192,7 @@ def test_without_a_recording_it_says_so_and_of_pipes_who_reads_them(tmp_path: Pa
         )
     assert done.returncode == 0, done.stderr
     readme = content(tmp_path / "hang.zip")["README.txt"]
-    assert "the ten minutes before: no recording was named" in readme
+    assert "the ten minutes before: no recording goes on" in readme
     assert f"stdout is not taken: a pipe, read by process {os.getpid()} (" in readme
 
 
@@ -261,7 +275,9 @@ def test_a_disk_without_room(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
     words = ("--demo", "healthy", "--for", "1", "-o", "hang.zip")
-    done = capture(*words, folder=tmp_path, preexec_fn=small)
+    # Else Python leaves what it compiles meanwhile cut off as well, and all that start after it stumble.
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = capture(*words, folder=tmp_path, preexec_fn=small, env=env)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "gputop: hang.zip: File too large\n"
     assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from ....probes.model.job_frames import JobFrame
 from ....probes.model.mark import Mark
 from ....probes.model.sample import Sample
 from ....probes.recording.block import Entry, encode
+from ....probes.recording.lock import running_recording
 from ....probes.recording.redaction import Redactor
 from ....probes.recording.segment import RecordingError
 from ....probes.recording.writer import Blocks
@@ -21,6 +22,18 @@ from ...session.found_marks import FoundMarks
 from ..recorded import opened
 
 BEFORE_SECONDS = 600.0
+
+
+def recording_that_goes_on() -> str | None:
+    """The name of this user's recording of this node, where one goes on and has something on the disk."""
+    path = running_recording()
+    if path is None:
+        return None
+    try:
+        opened(str(path))
+    except FeedError:
+        return None  # it has just begun
+    return str(path)
 
 
 def entries_before(name: str, live: Sample) -> list[Entry]:
