@@ -47,6 +47,7 @@ class GputopApp(PictureApp):
         jobs: of which the reader is asked to choose one.
         replay: the recording that is watched, where it is one.
         keeper: of the last ten minutes, where they are kept.
+        interval_seconds: between samples, as they were asked for; ``None``: as the first one says.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class GputopApp(PictureApp):
         jobs: Sequence[JobFrame] = (),
         replay: ReplayFeed | None = None,
         keeper: Keeper | None = None,
+        interval_seconds: float | None = None,
     ) -> None:
         super().__init__(ascii_only=ascii_only, note=note)
         self._jobs = jobs
@@ -70,6 +72,7 @@ class GputopApp(PictureApp):
         self.shown_job = ShownJob()
         self.reader = Reader(watch, clock, shaded=ascii_only or self.no_color)
         self.reader.may_stand_still = replay is not None
+        self.reader.asked_interval_seconds = interval_seconds
         self._watch = watch
         self.requests = Requests(self, watch)
 

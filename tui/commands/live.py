@@ -194,6 +194,7 @@ def _show(feed: Feed, limits: dict[str, dict[str, float]], options: Namespace) -
         jobs=options.jobs,
         replay=replay,
         keeper=keeper,
+        interval_seconds=options.interval if replay is None else None,
     )
     app.run()
     watched.close()

@@ -45,6 +45,8 @@ class Reader(msgspec.Struct):
     """What the reader has come for, if for anything in particular."""
     may_stand_still: bool = False
     """Nothing has to come: it is a recording."""
+    asked_interval_seconds: float | None = None
+    """Between samples, as it was asked for last; the samples follow."""
     _silence: Silence | None = None
 
     @property
@@ -88,11 +90,13 @@ class Reader(msgspec.Struct):
         return self.sort
 
     def interval_after(self, step: int) -> float:
-        """The next longer or shorter interval."""
-        now = self.interval_seconds
+        """The next longer or shorter interval, which the caller asks for."""
+        now = self.asked_interval_seconds or self.interval_seconds
         longer = [seconds for seconds in INTERVALS if seconds > now * 1.01]
         shorter = [seconds for seconds in INTERVALS if seconds < now * 0.99]
-        return (longer or [INTERVALS[-1]])[0] if step > 0 else (shorter or [INTERVALS[0]])[-1]
+        after = (longer or [INTERVALS[-1]])[0] if step > 0 else (shorter or [INTERVALS[0]])[-1]
+        self.asked_interval_seconds = after
+        return after
 
     def silent_seconds(self) -> float:
         """For how long nothing has come, where that is too long; else 0."""

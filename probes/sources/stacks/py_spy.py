@@ -18,7 +18,7 @@ from .lower_priority import lower_priority
 TIMEOUT_SECONDS = 4.0
 _MOST_BYTES = 1 << 23
 _PIECE_BYTES = 1 << 16
-_LAST_SECONDS = 0.2
+_LAST_SECONDS = 1.0
 
 
 class Output(NamedTuple):

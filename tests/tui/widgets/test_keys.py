@@ -291,9 +291,10 @@ async def test_a_finding_opens_in_full_and_is_copied() -> None:
 async def test_the_interval_is_changed_in_steps() -> None:
     app, watch = app_of()
     async with running(app) as pilot:
-        await press(pilot, "plus", "minus")
+        await press(pilot, "plus", "plus", "minus", "minus", "minus")
         assert "a sample every 0.5 s" in shown(app)
-    assert watch.intervals == [2.0, 0.5]
+    # Each goes on from what was asked for last, not from the sample that has not come yet.
+    assert watch.intervals == [2.0, 5.0, 2.0, 1.0, 0.5]
 
 
 async def test_themes_take_turns() -> None:

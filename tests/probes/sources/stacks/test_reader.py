@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from gputop.probes.model.rank_readings import DUMPS
@@ -22,6 +23,7 @@ from gputop.probes.sources.stacks.reader import StackReader
 from gputop.probes.sources.stacks.source import EVERY_SECONDS, StackSource
 
 from support.ready_process import python
+from support.terminal import wait_until
 
 BUSY = """
 import threading, time
@@ -69,6 +71,10 @@ def test_the_stack_of_a_busy_loop() -> None:
 def test_a_stopped_process_answers_and_stays_stopped() -> None:
     with python(BUSY) as pid:
         os.kill(pid, signal.SIGSTOP)
+        stopped = psutil.STATUS_STOPPED
+        wait_until(
+            lambda: psutil.Process(pid).status() == stopped, 60, "it has got a core to stop on"
+        )
         stacks = reader(pid)
         eventually(stacks, lambda: bool(stacks.reading.main_stacks))
         assert stacks.reading.state_after == "T"
