@@ -235,6 +235,19 @@ def test_verdicts_are_judged() -> None:
     assert judge(frozenset(), {"RUN437": "warning"}) == "a false alarm: RUN437 (warning)"
 
 
+@pytest.mark.slow
+def test_the_screens_are_kept_as_text(machine: Machine) -> None:
+    command = [sys.executable, "-m", "tests.gpu.check.screens", "80", "24"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=machine.env, capture_output=True, text=True, check=True, timeout=90
+    )
+    assert wrong(done.stdout, 80) == []
+    pictures = done.stdout.split("---- ")[1:]
+    assert [len(picture.splitlines()) for picture in pictures] == [25] * 6
+    titles = ("2×H100", "Step", "── Links", "── Processes", "── Stacks", "── Findings")
+    assert [each for each in titles if each not in done.stdout] == []
+
+
 def test_a_screen_that_is_not_right_is_told() -> None:
     text = "".join(f"---- {name}\n" for name in ("main", "job", "links", "processes", "stacks"))
     assert wrong(text + "---- findings\n" + "x" * 80, 80) == []
