@@ -81,7 +81,9 @@ def _options() -> argparse.ArgumentParser:
         help="one that has torch (GPUTOP_TORCH_PYTHON, else this one)",
     )
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="of the jobs")
-    parser.add_argument("--watch", type=float, default=14.0, metavar="SECONDS", help="of each job (14)")
+    parser.add_argument(
+        "--watch", type=float, default=14.0, metavar="SECONDS", help="of each job (14)"
+    )
     parser.add_argument("--part", choices=names, help=argparse.SUPPRESS)
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--no-jobs", default="", help=argparse.SUPPRESS)
