@@ -22,15 +22,15 @@ WaitKind = Literal[
 """``accept``: for somebody to connect. ``unix socket``: for a process of this node."""
 
 _STARTS: dict[WaitKind, str] = {
-    "lock": "futex",
+    "lock": "futex do_semtimedop",
     "file lock": "locks_lock flock_lock posix_lock fcntl_setlk do_lock_file",
     "timer": "hrtimer_nanosleep do_nanosleep common_nsleep clock_nanosleep",
     "pipe": "pipe_ anon_pipe_ fifo_open wait_for_partner",
     "poll": "poll_schedule do_poll do_select do_sys_poll ep_poll do_epoll_wait",
     "accept": "inet_csk_accept unix_accept",
-    "unix socket": "unix_stream unix_dgram",
+    "unix socket": "unix_ sock_alloc_send",
     "terminal": "n_tty_read tty_wait",
-    "socket": "sk_wait inet_ tcp_ wait_woken skb_wait",
+    "socket": "sk_wait sk_stream_wait inet_ tcp_ wait_woken skb_wait",
     "child": "do_wait kernel_wait",
     "stopped": "do_signal_stop ptrace_stop",
     "disk": "io_schedule folio_wait wait_on_page blk bio_ jbd2 xfs ext4 btrfs nfs rpc_ fuse "

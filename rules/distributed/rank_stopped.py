@@ -11,7 +11,8 @@ class RankStopped(ChargeRule):
 
     Meaning:
         The kernel has stopped all threads of a rank: by SIGSTOP or Ctrl-Z (state T), or because a
-        debugger or tracer holds it (state t).
+        debugger or tracer holds it (state t). Where a child of a rank is stopped, and the rank waits, that
+        child is what it waits for.
     Impact:
         It does nothing until somebody lets it go on, and at the next collective its whole job waits.
     Diagnosis:
@@ -25,6 +26,9 @@ class RankStopped(ChargeRule):
     name = "rank stopped"
     label = "stopped"
     next_step = "Let it go on: kill -CONT PID."
+
+    def name_of(self, charge: Charge) -> str | None:
+        return "child stopped" if charge.cause.culprits[0].kind == "child" else None
 
     def step_for(self, charge: Charge, scene: Scene) -> str | None:
         culprit = charge.cause.culprits[0]

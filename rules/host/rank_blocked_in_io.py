@@ -4,6 +4,7 @@ from ..distributed._charge import ChargeRule
 from ..distributed._holders import step_of
 from ..rule import Scene
 from ..waits.charge import Charge
+from ..waits.motion import writes_to_terminal
 from ._blocked import mount_words
 
 
@@ -11,8 +12,9 @@ class RankBlockedInIo(ChargeRule):
     """Rank blocked in input or output.
 
     Meaning:
-        A rank waits in one read of a pipe, a socket or a file while the others wait for it, also while
-        it saves or evaluates: nothing comes, and it has not woken up once. One for which nobody waits
+        A rank waits in one read of a pipe, a socket or a file, or in one write to what nobody empties (a
+        pipe, a terminal that was stopped), while the others wait for it, also while it saves or evaluates:
+        nothing comes or goes, and it has not woken up once. One for which nobody waits
         is reported after a minute, if it was seen to move before.
     Impact:
         The whole job stands still until that read returns, which may be never.
@@ -23,7 +25,7 @@ class RankBlockedInIo(ChargeRule):
         of the pipe are reported where its system call may be read, and else by ls -l /proc/PID/fd. A
         child that was killed is named: it may be the one that should have written.
     Mitigation:
-        Bring back what should answer, or give the read a time limit.
+        Bring back what should answer, let the terminal go on (Ctrl-Q), or give the read a time limit.
     """
 
     id = "HST125"
@@ -42,6 +44,12 @@ class RankBlockedInIo(ChargeRule):
         blocked = process.blocked_on if process else None
         if blocked is None:
             return f"Find what it reads{where}: ls -l /proc/{rank.pid}/fd."
+        if writes_to_terminal(rank, scene):
+            return f"Let {blocked.path} go on, where it writes{where}: Ctrl-Q there, or leave the pane's copy mode."
+        if blocked.call == "writes":
+            return (
+                f"Find out who should read what it writes to {blocked.path}{where}, and does not."
+            )
         mount = mount_words(process)
         on = f" on {mount}" if mount else ""
         return f"Find out why nothing comes: it {blocked.call} {blocked.path}{on}{where}."

@@ -15,7 +15,7 @@ from .graph import ACTORS, Edge, Graph, Key, Kind, Node
 from .holders import Held, awaited, held, is_asleep
 from .meetings import RENDEZVOUS, Meetings, meetings
 from .missing import ended_ranks
-from .motion import SHORTEST_SECONDS, Movement, movement
+from .motion import SHORTEST_SECONDS, Movement, movement, writes_to_terminal
 from .programs import awaited_programs, living_below
 from .ranks import rank_key
 from .verdict import Cause, causes
@@ -35,6 +35,7 @@ _RESOURCES: dict[str, Kind] = {
     "child": "program",
 }
 """What a thread waits for, by the kernel function that it sleeps in → what it is in the graph."""
+_MAY_COME_FROM_A_CHILD = frozenset({"lock", "pipe", "socket"})
 
 
 class JobWaits(msgspec.Struct, frozen=True):
@@ -175,8 +176,12 @@ class _Builder:
             kind = "file lock"
         elif each.witness.without_gil:
             kind = "lock"
+        elif writes_to_terminal(each.rank, self._scene):
+            kind = "file"  # the kernel's function is the same as for a socket
         if kind is None or is_loading(each.rank):
             return
+        if kind in _MAY_COME_FROM_A_CHILD:
+            yield from self._stopped_children(key, each)
         thing = awaited(each.rank, self._scene.frame)
         on = Key(kind, thing.name if thing is not None else f"of {key.id}")
         yield Edge(key, on, each.seconds, 1.0, "wait channel")
@@ -184,6 +189,15 @@ class _Builder:
             yield from self._taken(awaited_programs(on, each, self._scene), each)
         elif thing is not None:
             yield from self._taken(held(on, thing, each, self._job, self._scene), each)
+
+    def _stopped_children(self, key: Key, each: Movement) -> Iterator[Edge]:
+        """Whoever waits, and has a child that was stopped, waits for that one: for what else was it made?"""
+        for process in living_below(each.rank, self._scene):
+            if process.state in ("T", "t"):
+                child = Key("child", str(process.pid))
+                self.owners.setdefault(child, key)
+                self._nodes[child] = Node(child, "stopped", each.seconds)
+                yield Edge(key, child, each.seconds, 1.0, "children")
 
     def _taken(self, there: Iterable[Held], each: Movement) -> Iterator[Edge]:
         for found in there:

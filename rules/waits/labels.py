@@ -10,7 +10,7 @@ from .charge import Charge, Label
 from .graph import Key
 from .holders import is_asleep
 from .lasting import has_lasted
-from .motion import SHORTEST_SECONDS
+from .motion import SHORTEST_SECONDS, proven_seconds
 from .programs import living_below
 from .ranks import rank_key
 from .verdict import Cause
@@ -93,7 +93,7 @@ def _label(cause: Cause, waits: JobWaits, scene: Scene) -> Label | None:
             return _of_work(cause, waits)
         case "still" | "stopped":
             return _of_stillness(cause.culprits[0], cause.on, waits, scene)
-        case "idle" if waits.movements[cause.culprits[0]].witness.prompt and not cause.orderly:
+        case "idle" if not cause.orderly and _is_needed(cause, waits):
             return "own"
         case "cycle" if cause.things:
             return "own"
@@ -101,13 +101,25 @@ def _label(cause: Cause, waits: JobWaits, scene: Scene) -> Label | None:
             return None
 
 
+def _is_needed(cause: Cause, waits: JobWaits) -> bool:
+    """It stands at a prompt; or it waits for requests, as a server's first rank does while the others wait for
+    its next broadcast, but has trained until then: its step is overdue."""
+    found = waits.movements.get(cause.culprits[0])
+    if found is None:
+        return False
+    overdue = found.rank.step is not None and proven_seconds(found.rank) > 0.0
+    return found.witness.prompt or (bool(cause.waiters) and overdue)
+
+
 def _is_told_as_stopped(culprit: Key, waits: JobWaits) -> bool:
-    """The rank itself, or a program for whose end it waits."""
+    """The rank itself, or a child of it; of those that load its data their own rule tells."""
     if culprit.kind == "rank":
         return True
     owner = waits.owners.get(culprit)
-    out = waits.graph.out.get(owner, ()) if owner is not None else ()
-    return any(edge.on.kind == "program" for edge in out)
+    if owner is None or is_loading(waits.movements[owner].rank):
+        return False
+    out = waits.graph.out.get(owner, ())
+    return any(edge.on == culprit or edge.on.kind == "program" for edge in out)
 
 
 def _of_work(cause: Cause, waits: JobWaits) -> Label | None:

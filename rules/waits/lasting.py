@@ -6,8 +6,9 @@ from ..rule import Scene
 from .build import rendezvous_waits
 from .charge import Charge
 from .children import killed_children
-from .holders import wait_of
+from .holders import awaited, wait_of
 from .motion import LOOPS_SECONDS, SHORTEST_SECONDS, proven_seconds
+from .ranks import rank_key
 
 ALONE_SECONDS = 55.0
 """So long, where no other rank waits for it: then there is one witness less. A minute after the fault
@@ -16,6 +17,8 @@ OVERDUE_ALONE_SECONDS = 30.0
 """The same where the page tells that its step is overdue."""
 STOPPED_SECONDS = 10.0
 """The same where what it waits for was stopped by a signal."""
+STEPS_WITHOUT = 20.0
+"""So many steps long, where what it waits for may be work that somebody gives it."""
 SEEN_MOVING_SECONDS = 3.0
 """So long it was seen to move before: what has only ever waited may have nothing to do."""
 LOOP_ALONE_SECONDS = 45.0
@@ -23,6 +26,8 @@ LOOP_ALONE_SECONDS = 45.0
 ANSWERED_LOOKS = 3
 BETWEEN_STEPS = "other"
 """Phase by the page of whoever has ended a step and begun no other."""
+_ASKS = frozenset({"connects to", "sends to", "writes"})
+"""Whoever does that waits for no work."""
 _HELD = frozenset({"lock", "file lock", "pipe"})
 _TELLS_ALONE = frozenset({"lock", "file lock", "pipe", "socket", "file"})
 
@@ -32,12 +37,19 @@ def has_lasted(charge: Charge, scene: Scene) -> bool:
     if _may_be_held_by_one_who_works(charge, scene):
         return False
     if charge.label == "stopped":
-        return charge.seconds >= SHORTEST_SECONDS or charge.kept_waiting
+        return charge.kept_waiting or charge.seconds >= _least_stopped(charge)
     if charge.kept_waiting:
         polls = charge.movement.polls and not rendezvous_waits(charge.waits)
         polls = polls and not charge.movement.witness.lock_file  # its program says so itself
         return not polls or charge.joint_seconds >= LOOPS_SECONDS
     return _counts_alone(charge, scene)
+
+
+def _least_stopped(charge: Charge) -> float:
+    """A child that was stopped may be the reason of a wait that is longer than those of every step."""
+    out = charge.waits.graph.out.get(rank_key(charge.rank), ())
+    maybe = any(edge.on in charge.cause.culprits for edge in out)
+    return STOPPED_SECONDS if maybe else SHORTEST_SECONDS
 
 
 def _may_be_held_by_one_who_works(charge: Charge, scene: Scene) -> bool:
@@ -59,7 +71,9 @@ def _counts_alone(charge: Charge, scene: Scene) -> bool:
         return False
     stopped = charge.cause.end == "stopped"
     if activity.wait == "unix socket" and not stopped and not killed_children(rank, scene):
-        return False  # whoever gives it work may have none
+        thing = awaited(rank, scene.frame)
+        if thing is None or thing.call not in _ASKS:
+            return False  # whoever gives it work may have none
     if activity.wait in ("accept", "terminal", "child"):
         return False
     if stopped:  # and it waits for that one: nobody does so who has nothing to do
@@ -88,11 +102,11 @@ def _is_hang(charge: Charge, *, overdue: bool) -> bool:
     if charge.cause.end == "busy":  # long work too is busy: only its stack tells that it is none
         looked = charge.movement.witness.looked or "stack" in charge.rank.missing
         return (overdue and looked) or _has_fallen_into_a_loop(charge)
-    if on is None or (on.kind not in _TELLS_ALONE and not overdue):
-        return False
     polls = charge.rank.activity is not None and charge.rank.activity.wait == "poll"
-    if polls and not charge.movement.witness.downloads:
-        return False  # a server, an event loop
+    if on is None or (polls and not charge.movement.witness.downloads):
+        return overdue and _trained_without(charge)  # else a server, an event loop, a signal
+    if on.kind not in _TELLS_ALONE and not overdue:
+        return False
     if on.kind == "timer" and not charge.movement.polls:
         # Between two steps it may wait for the hour; within one nobody does.
         between = charge.rank.phase == BETWEEN_STEPS
@@ -102,3 +116,12 @@ def _is_hang(charge: Charge, *, overdue: bool) -> bool:
         return False  # also where its steps are over: it is given work by others now
     given = on.kind == "lock" and witness.queue and not witness.left_alone
     return not given or (overdue and not witness.scheduled)
+
+
+def _trained_without(charge: Charge) -> bool:
+    """It made many steps in the time for which it has waited now, and nothing says that it is given work."""
+    witness, step = charge.movement.witness, charge.rank.step_p50_seconds
+    given = witness.given_work or witness.awaits_task or witness.served or witness.queue
+    if given or not witness.looked or step is None:
+        return False
+    return charge.seconds >= max(ALONE_SECONDS, STEPS_WITHOUT * step)

@@ -29,6 +29,7 @@ SHORTEST_SECONDS = 2.0
 LOOPS_SECONDS = 10.0
 """Who sleeps and looks again, as who polls a lock file, may also do a little work in between."""
 _TERMINALS = ("/dev/pts/", "/dev/tty", "/dev/console")
+_WRITES = "writes"
 _BLOCKING = frozenset({"pipe", "socket", "unix socket", "file lock", "accept"})
 
 
@@ -72,9 +73,18 @@ def movement(rank: RankFrame, scene: Scene) -> Movement:
 
 def _reads_terminal(rank: RankFrame, scene: Scene) -> bool:
     """Somebody is to type something: a prompt, a debugger."""
+    return _call_on_terminal(rank, scene) not in ("", _WRITES)
+
+
+def writes_to_terminal(rank: RankFrame, scene: Scene) -> bool:
+    """It has something to say, and its terminal was stopped, or nobody takes what is written there."""
+    return _call_on_terminal(rank, scene) == _WRITES
+
+
+def _call_on_terminal(rank: RankFrame, scene: Scene) -> str:
     process = scene.frame.process(rank.pid)
     blocked = process.blocked_on if process else None
-    return blocked is not None and blocked.path.startswith(_TERMINALS)
+    return blocked.call if blocked is not None and blocked.path.startswith(_TERMINALS) else ""
 
 
 def _in_collective(rank: RankFrame, scene: Scene) -> bool:

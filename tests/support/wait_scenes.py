@@ -41,7 +41,9 @@ def waits_for(
         pid=rank_pid(rank),
         start_time_seconds=5001.0,
         switches=7,
-        things=(ThingReading(kind=kind, name=name, call="reads", holders=holders, **fields),),
+        things=(
+            ThingReading(kind=kind, name=name, holders=holders, **{"call": "reads", **fields}),
+        ),
     )
 
 

@@ -43,9 +43,7 @@ def main(words: list[str] | None = None) -> int:
         return COULD_NOT_MEASURE
     runnable: list[Case] = []
     for case in chosen:
-        why = case.missing or (
-            "" if case.probe_able or not setting.probe else "no probe gets into it"
-        )
+        why = case.missing or _why_not(case, setting)
         if why:
             print(f"SKIPPED {_title(case)}: {why}")
         else:
@@ -84,6 +82,13 @@ def _tell(runs: list[Future[Outcome]], options: argparse.Namespace) -> int:
         print(row(outcome, reason), flush=True)
     print(f"\n{mode}, load {options.load} a core, as {options.user}\n{figures(outcomes)}")
     return surprises if quiet else 0
+
+
+def _why_not(case: Case, setting: Setting) -> str:
+    """Why it says nothing in this setting, or an empty string."""
+    if setting.probe:
+        return "" if case.probe_able else "no probe gets into it"
+    return "without a probe nothing tells it from a server" if case.needs_probe else ""
 
 
 def _cannot_run(setting: Setting) -> bool:

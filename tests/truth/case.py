@@ -36,6 +36,8 @@ class Case:
     """Another job started on the same node, of which nothing is asked."""
     probe_able: bool = True
     """Whether the probe can be in it."""
+    needs_probe: bool = False
+    """Only steps that were counted tell it from a server that nobody asks anything."""
     missing: str = ""
     """What this machine lacks for it; the case is then skipped, and told as such."""
 

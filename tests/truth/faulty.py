@@ -57,6 +57,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "event": ("RUN406", r"\block\b"),
     "waits_for_child": ("another program", r"\bchild"),
     "full_pipe": ("HST125", r"\bpipe"),
+    "stopped_terminal": ("HST125", "terminal", "/dev/pts"),
     "full_backlog": ("HST125", "socket"),
     "joins_reader": ("RUN406", "socket", "thread"),
     "stopped_worker": ("RUN423", "stopped"),
@@ -69,8 +70,14 @@ WAYS: dict[str, tuple[str, ...]] = {
 _ONE_OF_TWO_ONLY = (
     *("stopped_program", "stopped_compiler", "name_server", "backs_off", "forgotten_breakpoint"),
     *("joined_process", "program_that_ends_not", "waits_for_child", "long_sleep", "event_loop"),
+    "accepts",
 )
 """Of one process alone nothing tells that it is a fault."""
+
+
+_LIKE_A_SERVER_ALONE = ("selects", "waits_for_signal")
+_LIKE_A_SERVER = ("accepts", "event_loop")
+"""Beside ranks that wait in a collective, too: so do those of an inference server for its next request."""
 
 
 def _alone() -> list[Case]:
@@ -82,6 +89,7 @@ def _alone() -> list[Case]:
             culprits=(0, None),
             causes=causes,
             announced=True,
+            needs_probe=way in _LIKE_A_SERVER_ALONE,
         )
         for way, causes in WAYS.items()
         if way not in _ONE_OF_TWO_ONLY
@@ -101,6 +109,7 @@ def _while_others_wait(
             causes=WAYS[way] + also,
             waited_for=True,
             launcher="mpirun",
+            needs_probe=way in _LIKE_A_SERVER,
         )
         for way in ways
     ]

@@ -238,8 +238,31 @@ def test_a_stopped_child_that_is_waited_for_is_told_soon() -> None:
     def played(state: str) -> dict[str, int | None]:
         return reported(play(with_child(alone(UNIX, far_end(state)), 0, state=state), FROM + 20))
 
-    assert played("T") == {"HST125": 0}
+    assert played("T") == {"RUN423": 0}
     assert played("S") == {}
+
+
+def test_a_child_that_was_stopped_is_what_a_lock_waits_for_also_where_nobody_sees_who_holds_it() -> (
+    None
+):
+    stopped = play(with_child(alone(LOCK), 0, state="T"), FROM + 20).one("RUN423")
+    assert (stopped.name, stopped.subject.rank) == ("child stopped", 0)
+    assert f"kill -CONT {CHILD}" in stopped.next_step
+    assert reported(play(with_child(alone(LOCK), 0, state="S"), FROM + 20)) == {}
+    short = play(with_child(alone(LOCK), 0, state="T"), FROM + 6)
+    assert reported(short) == {}, "a wait of every step may be as long"
+
+
+def test_whoever_writes_or_connects_to_a_process_of_this_node_waits_for_no_work() -> None:
+    def calls(call: str) -> Look:
+        there = holder(CHILD, "peer", state="S")
+        return lambda second: waits_for(0, second, "unix socket", "socket:[7]", there, call=call)
+
+    def played(call: str) -> dict[str, int | None]:
+        return reported(play(with_child(alone(UNIX, calls(call)), 0), MINUTE))
+
+    assert set(played("connects to")) == set(played("sends to")) == {"HST125"}
+    assert played("receives from") == {}
 
 
 def test_the_far_end_of_a_socket_is_named_and_for_how_long_nothing_came() -> None:

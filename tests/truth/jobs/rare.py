@@ -5,6 +5,7 @@ import concurrent.futures
 import fcntl
 import multiprocessing
 import os
+import pty
 import select
 import signal
 import socket
@@ -80,6 +81,15 @@ def full_pipe(job):
     job.others_ready()
     while True:
         os.write(writer, b"x" * 4096)
+
+
+def stopped_terminal(job):
+    """Prints to a terminal on which somebody has pressed Ctrl-S: nobody takes what is written."""
+    _screen, terminal = pty.openpty()
+    job.others_ready()
+    with open(terminal, "w") as out:
+        while True:
+            print("loss 2.5", file=out)
 
 
 def full_backlog(job):
