@@ -9,6 +9,7 @@ from ...probes.model.probe_readings import StepReading
 from ...probes.model.vocabulary import LONG_PHASES
 from ..finding import Evidence, Severity, Subject, Verdict, compared
 from ..rule import JobRule, Scene, Threshold
+from ..waits.lasting import BETWEEN_STEPS
 from ..waits.ranks import WAITING_PHASES, names_of
 from ._pace import Pace, is_even, own_seconds, pace_of
 
@@ -31,7 +32,8 @@ class OutlierSteps(JobRule):
     Diagnosis:
         The evidence names the phase that grows in them and the rank that has it. At even distances it is
         what the program does every so many steps (logging, metrics, an empty loader queue); at odd ones
-        it comes from outside: garbage collection, storage, retransmissions, another process.
+        it comes from outside: garbage collection, storage, retransmissions, another process. What comes at
+        even distances between two steps, as where epochs end, is information however much it takes.
     Mitigation:
         Log and gather metrics less often and without waiting for the GPU, more workers and a longer
         prefetch for an empty queue, gc.freeze() after set-up; else mend what the other findings name.
@@ -74,7 +76,9 @@ class OutlierSteps(JobRule):
         lost = sum(own_seconds(step) - usual for step in slow) / whole
         if lost < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)
-        severity: Severity = "warning" if lost >= self.limit["warning_ratio"] else "info"
+        rhythm, grows = _rhythm(slow), _grows(pace, slow)
+        much = lost >= self.limit["warning_ratio"] and not _between_epochs(rhythm, grows)
+        severity: Severity = "warning" if much else "info"
         return Verdict(
             subject=subject,
             holds=True,
@@ -91,11 +95,16 @@ class OutlierSteps(JobRule):
                     unit="seconds",
                 ),
                 Evidence(signal="usual_step_seconds", value=usual, unit="seconds"),
-                *_rhythm(slow),
-                *_grows(pace, slow),
+                *rhythm,
+                *grows,
             ),
             lost_ratio=min(1.0, lost),
         )
+
+
+def _between_epochs(rhythm: Sequence[Evidence], grows: Sequence[Evidence]) -> bool:
+    """At even distances it does something of its own between two steps: the program was written so."""
+    return bool(rhythm) and any(each.value == BETWEEN_STEPS for each in grows)
 
 
 def _times(slow: Sequence[StepReading]) -> int:

@@ -42,6 +42,11 @@ def test_at_odd_distances() -> None:
     assert all(each.signal != "every_steps" for each in found.evidence)
 
 
+def test_what_a_program_does_between_two_steps_at_even_distances_is_information() -> None:
+    """Between two epochs, perhaps: it was written so, and may be worth it."""
+    assert play(every(10, "other", 2.0), 120).one("RUN441").severity == "info"
+
+
 def test_what_collects_garbage_is_the_cause() -> None:
     played = play(
         ends_steps(
