@@ -1,7 +1,7 @@
 """PCIe rates where the driver has neither byte counters nor GPM: the last resort.
 
 nvmlDeviceGetPcieThroughput measures for 20 ms and blocks as long, so it runs on a thread of its own,
-one GPU a reading in turn, and its rates are of those 20 ms only.
+all GPUs at first and then one a reading in turn, and its rates are of those 20 ms only.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ _TX, _RX = 0, 1
 _BYTES_PER_KIB = 1024.0
 _HUNG_SECONDS = 3.0
 _SPARE_SECONDS = 5.0
+_FIRST_SECONDS = 0.5
+"""For GPUs that were never measured, one after another, instead of one a reading."""
 
 
 class _Rates(NamedTuple):
@@ -63,6 +65,7 @@ class NvmlPcie:
         self._clock = clock
         self._session: Session | None = None
         self._calls: dict[int, Calls] = {}
+        self._tried: set[int] = set()
         self._turn = 0
         self._read_at: float | None = None
 
@@ -83,6 +86,10 @@ class NvmlPcie:
             index = self._next()
             if index is not None:
                 self._measure(session, index)
+            while self._is_one_new() and self._clock() - now < _FIRST_SECONDS:
+                index = self._next()
+                if index is not None:
+                    self._measure(session, index)
         return ()
 
     def close(self) -> None:
@@ -101,7 +108,12 @@ class NvmlPcie:
                 return index
         raise SourceError("no GPU answers")
 
+    def _is_one_new(self) -> bool:
+        """Nothing was measured of a GPU yet: who looks once wants all of them."""
+        return not self._rates.wanted.keys() <= self._tried
+
     def _measure(self, session: Session, index: int) -> None:
+        self._tried.add(index)
         try:
             calls = self._calls.get(index)
             if calls is None:

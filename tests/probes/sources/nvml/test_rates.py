@@ -114,15 +114,19 @@ def test_pcie_rates_come_from_gpm_without_counters(tmp_path: Path) -> None:
     assert "nvml pcie" not in tick.outcomes
 
 
-def test_pcie_rates_are_measured_in_turn_as_a_last_resort(tmp_path: Path) -> None:
+def test_pcie_rates_are_measured_at_once_and_then_in_turn_as_a_last_resort(tmp_path: Path) -> None:
     node = SimulatedNvml(
         "a100-pcie", {"gpu.*.pcie.rx": "300MiB", "gpu.*.pcie.tx": "100MiB"}, directory=tmp_path
     )
     with Watch(node.env()) as watch:
         assert "nvml pcie" not in watch.tick().outcomes
+        first = watch.ticks(2)
         before = node.calls()
         tick = watch.ticks(6)
         after = node.calls()
+    assert None not in [gpu.pcie_rx_bytes_per_second for gpu in first.gpus], (
+        "who looks once sees all"
+    )
     assert tick.outcomes["nvml pcie"].status == "ok"
     for gpu in tick.gpus:
         assert gpu.pcie_rx_bytes_per_second == pytest.approx(300 * 1024**2, rel=1e-3)
