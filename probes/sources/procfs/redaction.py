@@ -48,7 +48,11 @@ def mask_command(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def mask_text(text: str) -> str:
-    """One argument, value or sentence, masked."""
+    """One argument, value or sentence, masked.
+
+    Of a text of several lines each is given by itself: a word that announces a secret may mask all that
+    follows it.
+    """
     for _ in range(_ROUNDS):
         before = text
         if may_hold_secret(text):
