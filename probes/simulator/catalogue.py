@@ -19,6 +19,7 @@ from . import (
     speed_faults,
 )
 from .awkward import AWKWARD
+from .common_faults import COMMON
 from .compound_faults import COMPOUND
 from .scenario import Scenario, UnknownScenario
 
@@ -59,6 +60,7 @@ _ALL = (
     host_faults.OVERSUBSCRIBED,
     loop_faults.SYNC_POINTS,
     loop_faults.PAGEABLE_COPIES,
+    *COMMON,
     *COMPOUND,
     *AWKWARD,
 )

@@ -32,8 +32,8 @@ class OutlierSteps(JobRule):
     Diagnosis:
         The evidence names the phase that grows in them and the rank that has it. At even distances it is
         what the program does every so many steps (logging, metrics, an empty loader queue); at odd ones
-        it comes from outside: garbage collection, storage, retransmissions, another process. What comes at
-        even distances between two steps, as where epochs end, is information however much it takes.
+        it comes from outside: garbage collection, storage, retransmissions, another process. What all ranks
+        do between two steps at even distances, as where epochs end, is information however much it takes.
     Mitigation:
         Log and gather metrics less often and without waiting for the GPU, more workers and a longer
         prefetch for an empty queue, gc.freeze() after set-up; else mend what the other findings name.
@@ -76,8 +76,8 @@ class OutlierSteps(JobRule):
         lost = sum(own_seconds(step) - usual for step in slow) / whole
         if lost < self.limit["info_ratio"]:
             return Verdict(subject=subject, holds=False)
-        rhythm, grows = _rhythm(slow), _grows(pace, slow)
-        much = lost >= self.limit["warning_ratio"] and not _between_epochs(rhythm, grows)
+        rhythm = _rhythm(slow)
+        much = lost >= self.limit["warning_ratio"] and not (rhythm and _between_epochs(pace, slow))
         severity: Severity = "warning" if much else "info"
         return Verdict(
             subject=subject,
@@ -96,15 +96,17 @@ class OutlierSteps(JobRule):
                 ),
                 Evidence(signal="usual_step_seconds", value=usual, unit="seconds"),
                 *rhythm,
-                *grows,
+                *_grows(pace, slow),
             ),
             lost_ratio=min(1.0, lost),
         )
 
 
-def _between_epochs(rhythm: Sequence[Evidence], grows: Sequence[Evidence]) -> bool:
-    """At even distances it does something of its own between two steps: the program was written so."""
-    return bool(rhythm) and any(each.value == BETWEEN_STEPS for each in grows)
+def _between_epochs(pace: Pace, slow: Sequence[StepReading]) -> bool:
+    """All ranks do something of their own between two steps, as where epochs end: the program was written so."""
+    numbers = {step.number for step in slow}
+    longer = median(own_seconds(step) for step in slow) / 2
+    return all(_growth(steps, numbers).get(BETWEEN_STEPS, 0.0) >= longer for _, steps in pace.ranks)
 
 
 def _times(slow: Sequence[StepReading]) -> int:
