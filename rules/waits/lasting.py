@@ -17,6 +17,8 @@ OVERDUE_ALONE_SECONDS = 30.0
 """The same where the page tells that its step is overdue."""
 STOPPED_SECONDS = 10.0
 """The same where what it waits for was stopped by a signal."""
+UNSEEN_SECONDS = 600.0
+"""The same where no stack of it could be taken so far, and the next try may succeed."""
 STEPS_WITHOUT = 20.0
 """So many steps long, where what it waits for may be work that somebody gives it."""
 SEEN_MOVING_SECONDS = 3.0
@@ -76,6 +78,11 @@ def _counts_alone(charge: Charge, scene: Scene) -> bool:
             return False  # whoever gives it work may have none
     if activity.wait in ("accept", "terminal", "child"):
         return False
+    witness = charge.movement.witness
+    if not (witness.looked or witness.refused) and not stopped and charge.seconds < UNSEEN_SECONDS:
+        return (
+            False  # its stack would tell why all is well: on a busy machine it takes long to come
+        )
     if stopped:  # and it waits for that one: nobody does so who has nothing to do
         return charge.seconds >= STOPPED_SECONDS
     overdue = proven_seconds(rank) > 0.0
@@ -100,8 +107,7 @@ def _has_fallen_into_a_loop(charge: Charge) -> bool:
 def _is_hang(charge: Charge, *, overdue: bool) -> bool:
     on = charge.on
     if charge.cause.end == "busy":  # long work too is busy: only its stack tells that it is none
-        looked = charge.movement.witness.looked or "stack" in charge.rank.missing
-        return (overdue and looked) or _has_fallen_into_a_loop(charge)
+        return overdue or _has_fallen_into_a_loop(charge)
     polls = charge.rank.activity is not None and charge.rank.activity.wait == "poll"
     if on is None or (polls and not charge.movement.witness.downloads):
         return overdue and _trained_without(charge)  # else a server, an event loop, a signal
@@ -112,6 +118,8 @@ def _is_hang(charge: Charge, *, overdue: bool) -> bool:
         between = charge.rank.phase == BETWEEN_STEPS
         return overdue and not between and charge.seconds >= ALONE_SECONDS
     witness = charge.movement.witness
+    if witness.awaits_file:
+        return False
     if (on.kind == "lock" and witness.served) or (on.kind == "socket" and witness.awaits_task):
         return False  # also where its steps are over: it is given work by others now
     given = on.kind == "lock" and witness.queue and not witness.left_alone

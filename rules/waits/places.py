@@ -120,8 +120,12 @@ class Witness(msgspec.Struct, frozen=True):
     """It runs in a loop that only looks, or changes nothing but its own variables, for as long as it has run."""
     long_word: str = ""
     """The user's own function whose name is that of long work."""
+    awaits_file: bool = False
+    """It looks again and again until a file is there, which somebody else is to make."""
     looked: bool = False
     """A stack has been taken since its last step ended: what it says, or does not say, counts."""
+    refused: bool = False
+    """No stack of it can be had here, and none will; one that did not succeed may the next time."""
 
 
 NOTHING = Witness()
@@ -132,7 +136,8 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
     than the name of what it does; nothing where there is none."""
     reading = frame.stacks_of(rank)
     if reading is None or not reading.main_stacks:
-        return NOTHING
+        failed = reading is not None and bool(reading.failure)
+        return Witness(refused=True) if "stack" in rank.missing and not failed else NOTHING
     found = replace(
         _read(reading.main_stacks[-1]),
         busy_loop=loop_of(rank, frame) is not None,
@@ -144,6 +149,7 @@ def witness_of(rank: RankFrame, frame: Frame) -> Witness:
         return replace(
             found,
             lock_file=found.lock_file or (loop is not None and loop.until != "there"),
+            awaits_file=loop is not None and loop.until == "there",
             left_alone=is_left_alone(rank, frame),
             without_gil=is_without_gil(rank, frame),
         )
