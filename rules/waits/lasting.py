@@ -79,7 +79,8 @@ def _counts_alone(charge: Charge, scene: Scene) -> bool:
     if activity.wait in ("accept", "terminal", "child"):
         return False
     witness = charge.movement.witness
-    if not (witness.looked or witness.refused) and not stopped and charge.seconds < UNSEEN_SECONDS:
+    seen = witness.looked or witness.busy_loop or witness.refused
+    if not seen and not stopped and charge.seconds < UNSEEN_SECONDS:
         return (
             False  # its stack would tell why all is well: on a busy machine it takes long to come
         )
