@@ -58,6 +58,41 @@ def test_it_is_told_once_it_has_run_so_for_long() -> None:
     assert FROM + 45 <= began <= FROM + 56
 
 
+def looked_once(script: Script, at: float = FROM + 5) -> Script:
+    """No later look at its stack succeeds."""
+    (seen,) = script(at).stacks
+
+    def once(second: float) -> Changes:
+        changes = script(second)
+        changes.stacks = [seen] if second >= at else []
+        return changes
+
+    return once
+
+
+def test_one_look_at_its_loop_is_enough() -> None:
+    assert reported(play(looked_once(running()), MINUTE)) == {"RUN406": 0}
+
+
+def test_of_whom_no_stack_could_be_taken_yet_nothing_is_told_unless_none_ever_can() -> None:
+    waits = everybody(LOCK, OWN, ranks=1, victims=frozenset({0}))
+
+    def without(failure: str, refusal: str) -> Script:
+        def script(second: float) -> Changes:
+            changes = waits(second)
+            changes.stacks = [
+                msgspec.structs.replace(each, main_stacks=(), failure=failure, refusal=refusal)
+                for each in changes.stacks
+            ]
+            return changes
+
+        return script
+
+    late = without("py-spy gave no answer in 2 s", "py-spy gave no answer in 2 s")
+    assert reported(play(late, MINUTE)) == {}
+    assert reported(play(without("", "no permission"), MINUTE)) == {"RUN406": 0}
+
+
 def test_also_where_others_take_its_core() -> None:
     """It gets a tenth of a core, and is met ready to run each time."""
     script = running()
