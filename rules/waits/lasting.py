@@ -17,6 +17,8 @@ OVERDUE_ALONE_SECONDS = 30.0
 """The same where the page tells that its step is overdue."""
 STOPPED_SECONDS = 10.0
 """The same where what it waits for was stopped by a signal."""
+STILL_ALONE_SECONDS = 20.0
+"""So long it must not have woken up once."""
 UNSEEN_SECONDS = 600.0
 """The same where no stack of it could be taken so far, and the next try may succeed."""
 STEPS_WITHOUT = 20.0
@@ -86,6 +88,8 @@ def _counts_alone(charge: Charge, scene: Scene) -> bool:
         )
     if stopped:  # and it waits for that one: nobody does so who has nothing to do
         return charge.seconds >= STOPPED_SECONDS
+    if charge.cause.end == "still" and _wakes(charge, scene):
+        return False
     overdue = proven_seconds(rank) > 0.0
     if charge.label != "loader" and not _is_hang(charge, overdue=overdue):
         return False
@@ -95,6 +99,15 @@ def _counts_alone(charge: Charge, scene: Scene) -> bool:
         return charge.seconds >= OVERDUE_ALONE_SECONDS
     loop = charge.cause.end == "busy" and charge.movement.witness.busy_loop
     return charge.seconds >= (LOOP_ALONE_SECONDS if loop else ALONE_SECONDS)
+
+
+def _wakes(charge: Charge, scene: Scene) -> bool:
+    """It woke up a moment ago, as whoever writes to a slow reader does: something goes on, whatever its page says."""
+    activity = charge.rank.activity
+    since = activity.still_since_seconds if activity else None
+    if since is None:
+        return False  # it looks again and again
+    return scene.frame.monotonic_seconds - since < STILL_ALONE_SECONDS
 
 
 def _has_fallen_into_a_loop(charge: Charge) -> bool:
@@ -108,7 +121,10 @@ def _has_fallen_into_a_loop(charge: Charge) -> bool:
 def _is_hang(charge: Charge, *, overdue: bool) -> bool:
     on = charge.on
     if charge.cause.end == "busy":  # long work too is busy: only its stack tells that it is none
-        return overdue or _has_fallen_into_a_loop(charge)
+        # Between two steps its program may have much to do; within one nobody computes so long.
+        within = charge.rank.phase != BETWEEN_STEPS or charge.seconds >= UNSEEN_SECONDS
+        loops = charge.movement.witness.busy_loop or within
+        return (overdue and loops) or _has_fallen_into_a_loop(charge)
     polls = charge.rank.activity is not None and charge.rank.activity.wait == "poll"
     if on is None or (polls and not charge.movement.witness.downloads):
         return overdue and _trained_without(charge)  # else a server, an event loop, a signal
