@@ -174,9 +174,12 @@ def _is_served(reading: StackReading) -> bool:
 
 
 def loop_of(rank: RankFrame, frame: Frame) -> BusyLoop | None:
-    """The loop in which it was seen, where it has run without a pause ever since."""
+    """The loop in which it was seen, where it has run without a pause ever since, or has ended no step though
+    one is overdue: beside the probe's own threads it pauses now and then to let them have the interpreter."""
     reading, activity = frame.stacks_of(rank), rank.activity
     since = activity.awake_since_seconds if activity else None
+    if since is None and is_overdue(rank):
+        since = frame.monotonic_seconds - (rank.step_age_seconds or 0.0)
     if reading is None or since is None or reading.monotonic_seconds < since:
         return None
     return reading.busy_loop
