@@ -145,8 +145,10 @@ def _is_hang(charge: Charge, *, overdue: bool) -> bool:
 
 def _trained_without(charge: Charge) -> bool:
     """It made many steps in the time for which it has waited now, and nothing says that it is given work."""
-    witness, step = charge.movement.witness, charge.rank.step_p50_seconds
+    witness, rank = charge.movement.witness, charge.rank
+    step = rank.step_p50_seconds or rank.step_seconds
     given = witness.given_work or witness.awaits_task or witness.served or witness.queue
-    if given or not witness.looked or step is None:
+    idle = witness.prompt or charge.movement.motion == "idle"
+    if given or idle or not witness.looked or step is None:
         return False
     return charge.seconds >= max(ALONE_SECONDS, STEPS_WITHOUT * step)

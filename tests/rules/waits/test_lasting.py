@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gputop.probes.model.rank_readings import BusyLoop, StackThreadReading
+from gputop.probes.model.rank_readings import BlockedFile, BusyLoop, StackThreadReading
 from gputop.rules.closer_look import worth_a_look
 
 from support.rules_scenes import (
@@ -91,6 +91,36 @@ def test_of_whom_no_stack_could_be_taken_yet_nothing_is_told_unless_none_ever_ca
     late = without("py-spy gave no answer in 2 s", "py-spy gave no answer in 2 s")
     assert reported(play(late, MINUTE)) == {}
     assert reported(play(without("", "no permission"), MINUTE)) == {"RUN406": 0}
+
+
+POLLS: Mapping[str, Any] = {"wait_channel": "poll_schedule_timeout"}
+
+
+@pytest.mark.parametrize("file", ["/dev/pts/4", "socket:[7]"])
+def test_a_trainer_that_polls_in_the_time_of_many_steps_is_no_server_unless_somebody_types(
+    file: str,
+) -> None:
+    script = everybody(POLLS, OWN, ranks=1, victims=frozenset({0}))
+
+    def trained(second: float) -> Changes:
+        changes = script(second)
+        changes.probes = (
+            msgspec.structs.replace(
+                probe(0, second, "other", max(0.1, second - FROM)),
+                rank=0,
+                step=40,
+                step_seconds=0.1,
+                step_monotonic_seconds=BEGAN + min(second, FROM),
+            ),
+        )
+        if second >= FROM + 2:
+            blocked = BlockedFile(call="reads", path=file)
+            own = {**changes.processes[rank_pid(0)], "blocked_on": blocked}
+            changes.processes = {**changes.processes, rank_pid(0): own}
+        return changes
+
+    told = {} if file.startswith("/dev") else {"RUN406": 0}
+    assert reported(play(trained, MINUTE + 8)) == told
 
 
 def test_also_where_others_take_its_core() -> None:
