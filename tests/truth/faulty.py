@@ -7,65 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from .case import Case
-
-_LOCK_FILE = ("flock", "file lock", "lock file", r"\.lock\b", r"build-\d/lock")
-_CHILD = (
-    r"\bchild",
-    "zombie",
-    "killed",
-    "SIGKILL",
-    "no writer",
-    "writer.*(dead|gone|ended)",
-)
-WAYS: dict[str, tuple[str, ...]] = {
-    "socket_read": ("HST125", "socket"),
-    "lock": ("RUN406", r"\block\b"),
-    "pipe": ("HST125", r"\bpipe"),
-    "fifo_open": ("HST125", "fifo"),
-    "fifo_read": ("HST125", "fifo"),
-    "flock": _LOCK_FILE,
-    "flock_polled": _LOCK_FILE,
-    "baton": _LOCK_FILE,
-    "filelock": _LOCK_FILE,
-    "file_baton": _LOCK_FILE,
-    "gil": ("GIL", "interpreter is held"),
-    "mutexes": ("wait for each other", "cycle"),
-    "two_locks": ("RUN406", "dead-?lock", r"\block\b"),
-    "dead_thread": ("RUN406", "thread.*(died|ended|dead)", r"\block\b", "queue"),
-    "killed_child": _CHILD,
-    "dead_writer": _CHILD,
-    "spin": ("RUN406", "spin", "loop"),
-    "stopped_program": ("RUN423", "stopped"),
-    "stopped_compiler": ("RUN423", "stopped"),
-    "full_queue": ("RUN406", r"\block\b", "queue"),
-    "lock_of_the_dead": ("RUN406", r"\block\b"),
-    "future": ("RUN406", "socket", "thread"),
-    "name_server": ("HST125", "socket", "waits for something"),
-    "stalled_download": ("HST125", "socket"),
-    "backs_off": ("RUN406", "looks for again"),
-    "forgotten_breakpoint": ("prompt", "terminal", "debugger"),
-    "joined_process": ("another program", r"\bchild"),
-    "program_that_ends_not": ("another program", r"\bchild"),
-    "dead_thread_beside_others": ("RUN406", "thread.*(died|ended|dead)", r"\block\b", "queue"),
-    "tries_for_ever": ("RUN406", "spin", "loop"),
-    "never_converges": ("RUN406", "spin", "loop"),
-    "accepts": ("HST125", "socket"),
-    "selects": ("HST125", "socket"),
-    "waits_for_signal": ("RUN406", "signal"),
-    "semaphore": ("RUN406", r"\block\b", "semaphore"),
-    "record_lock": _LOCK_FILE,
-    "event": ("RUN406", r"\block\b"),
-    "waits_for_child": ("another program", r"\bchild"),
-    "full_pipe": ("HST125", r"\bpipe"),
-    "stopped_terminal": ("HST125", "terminal", "/dev/pts"),
-    "full_backlog": ("HST125", "socket"),
-    "joins_reader": ("RUN406", "socket", "thread"),
-    "stopped_worker": ("RUN423", "stopped"),
-    "long_sleep": ("RUN406", "sleep", "timer"),
-    "event_loop": ("RUN406", "HST125", "event loop", "waits for something"),
-}
-"""Of each way to stand still, what its first finding may be: ids, or words of its name and text."""
-
+from .ways import WAYS
 
 _ONE_OF_TWO_ONLY = (
     *("stopped_program", "stopped_compiler", "name_server", "backs_off", "forgotten_breakpoint"),

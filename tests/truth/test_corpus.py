@@ -35,7 +35,7 @@ def _exists(job: str) -> bool:
     return (
         module == "hung"
         and f'"{place}"' in (JOBS / "hung.py").read_text()
-        and way in _functions("blocks") | _functions("everyday")
+        and way in _functions("blocks") | _functions("everyday") | _functions("rare")
     )
 
 
